@@ -14,7 +14,7 @@ use crate::peer::Link;
 use crate::registration::Exposed;
 use crate::transfers::{TRANSFERS, Transfer};
 use rma_core::channel::{
-    Begun, Exposure, Failure, FailureKind, Lane, RemoteKey, RemoteMemory, RemotePlace, TransferError,
+    Exposure, Failure, FailureKind, Issued, Lane, RemoteKey, RemoteMemory, RemotePlace, TransferError,
     TransferLimits, TransferToken,
 };
 use rma_core::ids::Peer;
@@ -53,18 +53,18 @@ impl OfiChannel {
         (buffer, is_read): (ReadSpan, bool),
         at: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         self.forget_reservation();
         let place = self.contact(peer)?;
         let state = &mut self.peers[place];
         // Packets to one that has left are dropped.
         if state.drops() {
-            return Ok(Begun::Never);
+            return Ok(Issued::Never);
         }
         state.wants_transfer = true;
-        let Link::Ready { address, .. } = state.link else { return Ok(Begun::Full) };
+        let Link::Ready { address, .. } = state.link else { return Ok(Issued::Full) };
         if state.broken.is_some() || state.lost.is_some() {
-            return Ok(Begun::Full);
+            return Ok(Issued::Full);
         }
         self.list(place);
         let block = match self.transfers.block {
@@ -74,10 +74,10 @@ impl OfiChannel {
                     self.transfers.free = (0..TRANSFERS).collect();
                     *self.transfers.block.insert(block)
                 }
-                Err(_) => return Ok(Begun::Never),
+                Err(_) => return Ok(Issued::Never),
             },
         };
-        let Some(slot) = self.transfers.free.pop() else { return Ok(Begun::Full) };
+        let Some(slot) = self.transfers.free.pop() else { return Ok(Issued::Full) };
         let to = (address, at.key.base.wrapping_add(at.offset), at.key.key);
         // SAFETY: the caller's promise; what was lent is taken back with the completion, before the answer.
         let begun = unsafe { self.fabric.transfer(SlotName { block, slot }, (buffer, is_read), to) };
@@ -87,7 +87,7 @@ impl OfiChannel {
             Err(_) => {
                 self.transfers.free.push(slot);
                 state.wants_transfer = false;
-                return Ok(Begun::Never);
+                return Ok(Issued::Never);
             }
         };
         match handed {
@@ -95,18 +95,18 @@ impl OfiChannel {
                 state.wants_transfer = false;
                 state.transfers += 1;
                 self.transfers.under_way.insert(slot, Transfer { token, place, lent });
-                Ok(Begun::Yes)
+                Ok(Issued::Yes)
             }
             Handed::NotNow => {
                 self.transfers.free.push(slot);
                 self.fabric.take_back(lent);
-                Ok(Begun::Full)
+                Ok(Issued::Full)
             }
             Handed::Broken(why) => {
                 self.transfers.free.push(slot);
                 self.fabric.take_back(lent);
                 self.note_broken(place, why);
-                Ok(Begun::Full)
+                Ok(Issued::Full)
             }
         }
     }
@@ -211,7 +211,7 @@ unsafe impl RemoteMemory for OfiChannel {
         from: ReadSpan,
         to: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         // SAFETY: the caller's buffer is this channel's until the answer (R3).
         unsafe { self.begin_transfer(peer, (from, false), to, token) }
     }
@@ -222,7 +222,7 @@ unsafe impl RemoteMemory for OfiChannel {
         into: WriteSpan,
         from: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         // SAFETY: as above.
         unsafe { self.begin_transfer(peer, (into.as_read(), true), from, token) }
     }

@@ -15,7 +15,7 @@ use crate::hub::Hub;
 use crate::pair::SideState;
 use crate::time::Time;
 use rma_core::channel::{
-    Armed, Begun, Budget, BulkToken, Capabilities, Channel, Closing, Exposure, Failure, Lane, Polled,
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Exposure, Failure, Issued, Lane, Polled,
     RemoteKey, RemoteMemory, RemotePlace, Room, Sink, Source, TransferLimits, TransferToken, Usage,
 };
 use rma_core::datatype::Gather;
@@ -385,14 +385,14 @@ impl SimChannel {
         buffer: Buffer,
         place: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         let index = self.connection(peer);
         let connection = &mut self.connections[index];
         connection.check()?;
         self.buffers += 1;
         let refuses = self.hub.config.transfer_refuses;
         if refuses > 0 && self.buffers.is_multiple_of(refuses) {
-            return Ok(Begun::Never);
+            return Ok(Issued::Never);
         }
         let begun = connection.transfer(&self.hub, buffer, place, token);
         self.lively.indices.insert(index);
@@ -421,7 +421,7 @@ unsafe impl RemoteMemory for SimChannel {
         from: ReadSpan,
         to: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         self.transfer(peer, Buffer::Write(from), to, token)
     }
 
@@ -431,7 +431,7 @@ unsafe impl RemoteMemory for SimChannel {
         into: WriteSpan,
         from: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         self.transfer(peer, Buffer::Read(into), from, token)
     }
 }

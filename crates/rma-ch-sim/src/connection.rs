@@ -9,7 +9,7 @@ use crate::exposed::{Buffer, Transfer, Transfers};
 use crate::hub::Hub;
 use crate::pair::{Body, Pair, Parcel, SideState, Wire, broken};
 use rma_core::channel::{
-    Begun, BulkToken, Delivery, Failure, FailureKind, Lane, Placement, RemotePlace, Room, Sink,
+    BulkToken, Delivery, Failure, FailureKind, Issued, Lane, Placement, RemotePlace, Room, Sink,
     TransferError, TransferToken,
 };
 use rma_core::datatype::{Gather, Scatter};
@@ -145,15 +145,15 @@ impl Connection {
         buffer: Buffer,
         place: RemotePlace,
         token: TransferToken,
-    ) -> Begun {
+    ) -> Issued {
         if self.transfers.len() as u64 >= hub.config.transfers {
-            return Begun::Full;
+            return Issued::Full;
         }
         let link = Link { from: Some((self.me(), Lane::Request)), to: self.peer };
         let due = hub.time.arrival(link, Moment(0));
         self.transfers.begin(Transfer { token, due, place, buffer });
         hub.ring_at(due, self.me(), self.peer);
-        Begun::Yes
+        Issued::Yes
     }
 
     /// Carries out and answers the transfers that are due.

@@ -54,7 +54,7 @@ mod transport;
 mod types;
 
 pub use remote::{
-    Begun, Exposure, RemoteKey, RemoteMemory, RemotePlace, TransferError, TransferLimits, TransferToken,
+    Exposure, Issued, RemoteKey, RemoteMemory, RemotePlace, TransferError, TransferLimits, TransferToken,
 };
 pub use router::{Route, Router};
 pub use tracer::{PacketLog, TRACED_BYTES, TraceEvent, TraceLog, Tracer};

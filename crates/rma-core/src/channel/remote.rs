@@ -12,7 +12,7 @@
 //! * **R1** A transfer accesses exactly the bytes that it names, all of one exposure. One that names others, or memory that
 //!   was withdrawn, is answered [`TransferError::Refused`], or fails the peer if the network cannot do otherwise; it
 //!   touches no memory outside the exposure.
-//! * **R2** Every transfer that was answered with [`Begun::Yes`] gets exactly one [`Sink::transferred`], in
+//! * **R2** Every transfer that was answered with [`Issued::Yes`] gets exactly one [`Sink::transferred`], in
 //!   any order. When its peer fails, that is [`TransferError::Lost`], or what became of it before, and comes
 //!   before [`Sink::failed`]; a peer that does not fail has no `Lost`. A transfer with another answer, or an
 //!   error, gets none.
@@ -25,8 +25,8 @@
 //!   completions promise less offers no transfers.
 //! * **R6** Memory that is exposed stays where it is until [`RemoteMemory::withdraw`] has returned; then no transfer of a peer
 //!   touches it any more.
-//! * **R7** [`Begun::Full`] is back-pressure: a later poll answers a transfer to that peer, or calls [`Sink::writable`] for it and
-//!   [`Lane::Request`](super::Lane::Request). [`Begun::Never`] means that this buffer cannot be used, and touches nothing.
+//! * **R7** [`Issued::Full`] is back-pressure: a later poll answers a transfer to that peer, or calls [`Sink::writable`] for it and
+//!   [`Lane::Request`](super::Lane::Request). [`Issued::Never`] means that this buffer cannot be used, and touches nothing.
 //! * **R8** Answers are handed over by `poll`, and count as something that a poll would act on (C5, C6). A process whose
 //!   channel has to help with the transfers of its peers is woken for that.
 //!
@@ -78,7 +78,7 @@ pub struct TransferToken(pub u64);
 /// Answer to the wish for a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Begun {
+pub enum Issued {
     /// It is under way.
     Yes,
     /// Not now; see clause R7.
@@ -128,7 +128,7 @@ pub unsafe trait RemoteMemory {
         from: ReadSpan,
         to: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure>;
+    ) -> Result<Issued, Failure>;
 
     /// Begins to fill `into` from a place at a peer. An empty span may be refused with a panic.
     ///
@@ -140,5 +140,5 @@ pub unsafe trait RemoteMemory {
         into: WriteSpan,
         from: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure>;
+    ) -> Result<Issued, Failure>;
 }

@@ -4,7 +4,7 @@
 //! the parts holds here; a poll gives each part its turn to be first, so that none starves behind a busy one.
 
 use super::{
-    Armed, Begun, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Exposure, Failure, Lane,
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Exposure, Failure, Issued, Lane,
     Placement, Polled, RemoteKey, RemoteMemory, RemotePlace, Room, Sink, Source, TransferError,
     TransferLimits, TransferToken, Usage,
 };
@@ -220,9 +220,9 @@ unsafe impl RemoteMemory for Router {
         from: ReadSpan,
         to: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         let part = self.part(peer).remote_memory();
-        part.map_or(Ok(Begun::Never), |part| part.write(peer, from, to, token))
+        part.map_or(Ok(Issued::Never), |part| part.write(peer, from, to, token))
     }
 
     fn read(
@@ -231,9 +231,9 @@ unsafe impl RemoteMemory for Router {
         into: WriteSpan,
         from: RemotePlace,
         token: TransferToken,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         let part = self.part(peer).remote_memory();
-        part.map_or(Ok(Begun::Never), |part| part.read(peer, into, from, token))
+        part.map_or(Ok(Issued::Never), |part| part.read(peer, into, from, token))
     }
 }
 

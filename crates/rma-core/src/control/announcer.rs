@@ -94,13 +94,13 @@ mod tests {
         lend(8);
         // Other tests' threads have some; more rounds than words show that words come back.
         for _ in 0..50 {
-            let (begun, done) = (Barrier::new(12), Barrier::new(12));
+            let (started, done) = (Barrier::new(12), Barrier::new(12));
             let words: Vec<_> = std::thread::scope(|scope| {
                 let threads: Vec<_> = (0..12)
                     .map(|_| {
                         scope.spawn(|| {
                             let word = own_word();
-                            begun.wait();
+                            started.wait();
                             assert!(word.is_none() || own_word() == word, "it stays the thread's");
                             done.wait();
                             word

@@ -70,7 +70,7 @@ fn a_request_beside_the_line_waits_for_those_before_it_alone() {
     let mut beside = Some(block.join(R::SharedHolding, holder(2)));
     let mut behind = Some(block.join(R::Exclusive, holder(3)));
     assert!(pass(&block, &mut beside, ms(1)).is_none());
-    assert_eq!(block.release(K::Exclusive, holder(0)), Ok(Some(Wake::Everyone)), "the owner rings it");
+    assert_eq!(block.release(K::Exclusive, holder(0)), Ok(Some(Wake::Everyone)), "the owner wakes it");
     assert!(turn(&block, &mut beside).is_none(), "the head goes first");
     assert_eq!(turn(&block, &mut before), Some(Some(Wake::Everyone)));
     assert!(turn(&block, &mut beside).is_none(), "it follows the owner from now on");

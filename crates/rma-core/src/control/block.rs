@@ -204,7 +204,7 @@ impl ControlBlock {
     }
 
     /// Recounts holders and waiters of the lock, and thaws it. `None` when a live process is in the middle of
-    /// a step: then it has to be tried again. After success all processes have to be rung. Called by the
+    /// a step: then it has to be tried again. After success all processes have to be woken. Called by the
     /// engine of the lock's owner.
     pub(crate) fn recount(&self, living: &Living<'_>, engine: &OfEngine) -> Option<Vec<Ticket>> {
         let cells = living.cells.iter().map(LockCell::get);
@@ -249,10 +249,10 @@ impl ControlBlock {
         self.join_for(request, holder, holder)
     }
 
-    /// [`ControlBlock::join`] on behalf of an origin that does not map this block: the lock will be `holder`'s, and `ring`
+    /// [`ControlBlock::join`] on behalf of an origin that does not map this block: the lock will be `holder`'s, and `wake`
     /// is the process to wake when the turn comes.
-    pub fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
-        self.lock().join_for(request, holder, ring)
+    pub fn join_for(&self, request: LockRequest, holder: Holder, wake: Holder) -> Ticket {
+        self.lock().join_for(request, holder, wake)
     }
 
     /// Joins the line with a ticket that was made while the lock was frozen ([`Ticket::is_outside`]), if it is not any more.
@@ -272,7 +272,7 @@ impl ControlBlock {
     ///
     /// # Errors
     /// As [`ControlBlock::try_turn`]; [`Ticket::due`] says when the ticket has to be tried again without a
-    /// ring.
+    /// wake.
     pub fn try_pass(&self, ticket: Ticket, now: Duration) -> Result<Grant, Ticket> {
         self.lock().try_pass(ticket, now)
     }
@@ -282,7 +282,7 @@ impl ControlBlock {
         self.fields().lock.is_first(ticket)
     }
 
-    /// Releases the lock; answers which processes to ring.
+    /// Releases the lock; answers which processes to wake.
     ///
     /// # Errors
     /// When the process does not hold the lock exclusively, or no process holds it shared; nothing is changed
@@ -292,7 +292,7 @@ impl ControlBlock {
         self.lock().release(kind, holder)
     }
 
-    /// Releases a lock that no other process holds or waits for, so that no ring is needed; otherwise does
+    /// Releases a lock that no other process holds or waits for, so that no wake-up is needed; otherwise does
     /// nothing and answers `false`.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn release_alone(&self, kind: LockKind, holder: Holder) -> bool {
@@ -377,7 +377,7 @@ impl ControlBlock {
         }
     }
 
-    /// Whether the owner has to be rung when a word that it waits for in that call has changed.
+    /// Whether the owner has to be woken when a word that it waits for in that call has changed.
     #[inline]
     pub fn is_asleep(&self, call: Sleep) -> bool {
         self.fields().asleep.0.load(SeqCst) & call as u64 != 0

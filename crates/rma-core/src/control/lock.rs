@@ -5,9 +5,9 @@
 //!   `Shared` when there is neither an owner nor a waiter. It may poll a held lock and try again before it
 //!   joins, as `Window::lock` does, until a request stands in line.
 //! - While the head of the line is being woken the lock is not left idle: an `Exclusive` newcomer may take
-//!   it. The release that leaves the lock free with a request in line marks the head as *rung* and rings it;
-//!   releases that follow find the mark and ring nothing. A head that comes, was rung, and finds the lock
-//!   taken *claims* it: from then on no newcomer passes, and the holder's release rings again. So the head is
+//!   it. The release that leaves the lock free with a request in line marks the head as *woken* and wakes it;
+//!   releases that follow find the mark and wake nothing. A head that comes, was woken, and finds the lock
+//!   taken *claims* it: from then on no newcomer passes, and the holder's release wakes again. So the head is
 //!   passed only while it is on its way, and only by running threads. Without this every hand-over would cost
 //!   a wake-up and its latency, with the lock idle meanwhile.
 //! - Otherwise it joins the line: waiters + 1 in the word, then a ticket from `tail`, then its entry in the directory. The
@@ -42,20 +42,20 @@
 //! | --- | --- |
 //! | h joined | h itself: callers try after joining, before they sleep |
 //! | `head` became h | the request granted before h, with [`Grant::wake`] (if it is an owner, h cannot be granted) |
-//! | a release left owner = shared = 0 | the releaser, with the wake of its release; or h is rung and has not come: then the release that set the mark rings it after that, and h tries later than this release, or claims before it |
-//! | an owner's release left shared > 0 | the releaser rings all, as several may move |
+//! | a release left owner = shared = 0 | the releaser, with the wake of its release; or h is woken and has not come: then the release that set the mark wakes it after that, and h tries later than this release, or claims before it |
+//! | an owner's release left shared > 0 | the releaser wakes all, as several may move |
 //!
 //! A request beside the line sets its flag in the word before its last look at word and head. A step that
 //! moves the line changes the word afterwards, an owner's step with its release. One of the two steps on the
-//! word comes first: either the flag is found there, and all are rung, or the look sees the line as it is.
+//! word comes first: either the flag is found there, and all are woken, or the look sees the line as it is.
 //!
 //! ```text
 //!   releaser                                 waiter h
 //!   word: release           (1)              word: waiters + 1        (a)
 //!   waiters > 0 in (1)?     (2)              tail, slot               (b)
-//!   read head, slot; ring   (3)              try; arm; try; sleep     (c)
+//!   read head, slot; wake   (3)              try; arm; try; sleep     (c)
 //! ```
-//! If (a) precedes (1) in the word's order, (2) sees the waiter and (3) rings the one whose turn it is, or
+//! If (a) precedes (1) in the word's order, (2) sees the waiter and (3) wakes the one whose turn it is, or
 //! all. If (1) precedes (a), the try in (c) sees the released word. In (3) `head` is not stale: each earlier
 //! holder moved `head` before it released, every release is a release, (1) acquires, and read-modify-writes
 //! extend release sequences. `head` may be *newer*: then a request was granted after (1), and the table
@@ -80,7 +80,7 @@ use std::time::Duration;
 
 /// A lock that has been granted to a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "the next in line may have to be rung"]
+#[must_use = "the next in line may have to be woken"]
 pub struct Grant {
     /// The requests that can be granted now, too.
     pub wake: Option<Wake>,
@@ -121,7 +121,7 @@ impl Attempt {
     }
 }
 
-/// The processes to ring so that they try their tickets.
+/// The processes to wake so that they try their tickets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Wake {
@@ -168,7 +168,7 @@ impl Deref for Lock<'_> {
 }
 
 impl Lock<'_> {
-    pub(super) fn join_for(&self, request: LockRequest, holder: Holder, ring: Holder) -> Ticket {
+    pub(super) fn join_for(&self, request: LockRequest, holder: Holder, wake: Holder) -> Ticket {
         if request == LockRequest::SharedHolding {
             let place = match self.update(LockState::follow_owner) {
                 Ok(_) => Place::AfterOwner,
@@ -178,16 +178,16 @@ impl Lock<'_> {
         }
         // Counted before the ticket is taken, so that no newcomer passes a request that has a ticket.
         if self.update(|state| Some(state.more_waiters())).is_err() {
-            return Ticket { holder, place: Place::Outside { request, ring } };
+            return Ticket { holder, place: Place::Outside { request, wake } };
         }
         let (number, kind) = (self.tail.0.fetch_add(1, Relaxed), request.kind());
-        directory::enter(self.slots, number, kind, ring);
+        directory::enter(self.slots, number, kind, wake);
         Ticket { holder, place: Place::Line { number, kind } }
     }
 
     pub(super) fn join_again(&self, ticket: Ticket) -> Ticket {
         match ticket.place {
-            Place::Outside { request, ring } => self.join_for(request, ticket.holder, ring),
+            Place::Outside { request, wake } => self.join_for(request, ticket.holder, wake),
             Place::Line { .. } | Place::AfterOwner | Place::Beside(_) | Place::Void { .. } => ticket,
         }
     }
@@ -229,7 +229,7 @@ impl Lock<'_> {
         };
         // SYNC POINT line-head: the next one's turn begins after this grant. No other ticket stores here now.
         self.head.0.ticket.store(number.wrapping_add(1), Release);
-        // SYNC POINT beside: a flag set before this step is seen here, and its thread rung; one set later
+        // SYNC POINT beside: a flag set before this step is seen here, and its thread woken; one set later
         // sees the stored head.
         let late = LockState::decode(self.word.0.fetch_add(0, AcqRel));
         if before.has_beside() || late.has_beside() {
@@ -275,7 +275,7 @@ impl Lock<'_> {
         }
     }
 
-    /// Which processes to ring for a ticket, unless it is known to be of another kind than `only`.
+    /// Which processes to wake for a ticket, unless it is known to be of another kind than `only`.
     #[cold]
     fn wake_of(&self, ticket: u64, only: Option<LockKind>) -> Option<Wake> {
         match directory::find(self.slots, ticket) {

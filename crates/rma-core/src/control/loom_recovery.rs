@@ -1,7 +1,7 @@
 //! Deaths under the model checker: a process dies at any step of a call, another one uses the lock meanwhile, and the lock's owner
 //! counts anew as soon as it learns of the death.
 //!
-//! Run like `loom_tests`. A waiting thread sleeps until it is rung, so a ring that is missing is a deadlock
+//! Run like `loom_tests`. A waiting thread sleeps until it is woken, so a wake-up that is missing is a deadlock
 //! that the checker reports.
 
 use super::cells::Stand;
@@ -40,7 +40,7 @@ impl World {
         Stand { lock: self.lock.get(), cell: &self.cells[rank] }
     }
 
-    fn ring(&self, wake: Option<Wake>) {
+    fn wake(&self, wake: Option<Wake>) {
         match wake {
             None => {}
             Some(Wake::Peer(peer)) => self.bells[peer.0 as usize].notify(),
@@ -55,7 +55,7 @@ impl World {
         let mut ticket = self.stand(rank).join(request, holder(rank));
         loop {
             match self.stand(rank).try_turn(ticket) {
-                Ok(grant) => return self.ring(grant.wake),
+                Ok(grant) => return self.wake(grant.wake),
                 Err(back) => ticket = back,
             }
             self.bells[rank].wait();
@@ -71,20 +71,20 @@ impl World {
             LockKind::Shared => self.data.with(|data| assert!(unsafe { *data } < 100)),
         }
         let wake = self.stand(rank).release(request.kind(), holder(rank)).expect("it is held");
-        self.ring(wake);
+        self.wake(wake);
     }
 
-    /// The victim tries once, and joins the line if it has to; no thread waits for it to be rung.
+    /// The victim tries once, and joins the line if it has to; no thread waits for it to be woken.
     fn try_once(&self, request: R) {
         if !self.stand(VICTIM).try_acquire(request, holder(VICTIM)).is_granted() {
             let ticket = self.stand(VICTIM).join(request, holder(VICTIM));
             match self.stand(VICTIM).try_turn(ticket) {
-                Ok(grant) => self.ring(grant.wake),
+                Ok(grant) => self.wake(grant.wake),
                 Err(_) => return,
             }
         }
         let wake = self.stand(VICTIM).release(request.kind(), holder(VICTIM)).expect("it is held");
-        self.ring(wake);
+        self.wake(wake);
     }
 
     /// The owner's part when it has learned of the death: until the living one is through.
@@ -100,12 +100,12 @@ impl World {
             }
             loom::thread::yield_now();
         };
-        self.ring(Some(Wake::Everyone));
+        self.wake(Some(Wake::Everyone));
         loop {
             while !voids.is_empty() {
                 let ticket: Ticket = voids.remove(0);
                 match self.lock.get().try_turn(ticket) {
-                    Ok(grant) => self.ring(grant.wake),
+                    Ok(grant) => self.wake(grant.wake),
                     Err(ticket) => {
                         voids.insert(0, ticket);
                         break;

@@ -1,7 +1,7 @@
 //! Meetings and marks under the model checker: signals between ranks through words of shared memory while the
 //! listener may sleep.
 //!
-//! Run like `loom_tests`. A listener sleeps until it is rung, so a ring that is missing is a deadlock that
+//! Run like `loom_tests`. A listener sleeps until it is woken, so a wake-up that is missing is a deadlock that
 //! the checker reports. What was written before a word was changed is read by each rank that has seen the
 //! change, so an order that is missing is a race that it reports. The checker takes sequentially consistent
 //! accesses for acquire and release only, which is less than they are; where they carry SYNC POINT asleep, a
@@ -72,7 +72,7 @@ impl World {
     }
 
     /// Rings a rank that may sleep, after the word that it waits for has changed.
-    fn ring(&self, rank: usize) {
+    fn wake(&self, rank: usize) {
         // SYNC POINT asleep
         fence(SeqCst);
         if self.ranks[rank].asleep.load(SeqCst) != 0 {
@@ -80,8 +80,8 @@ impl World {
         }
     }
 
-    fn ring_all(&self) {
-        (0..self.ranks.len()).for_each(|rank| self.ring(rank));
+    fn wake_all(&self) {
+        (0..self.ranks.len()).for_each(|rank| self.wake(rank));
     }
 
     /// Sleeps until `look` sees what it waits for.
@@ -105,7 +105,7 @@ impl World {
         // SYNC POINT asleep: one arrival is the last, and its rank sees all others.
         fence(SeqCst);
         if self.attendance(number) == Attendance::Complete {
-            self.ring_all();
+            self.wake_all();
         }
         self.listen(rank, || match self.attendance(number) {
             Attendance::Waiting => None,
@@ -163,7 +163,7 @@ fn no_rank_waits_for_the_dead() {
         0 => {}
         1 => {
             world.meeting(0).break_up(Rank(0));
-            world.ring_all();
+            world.wake_all();
             assert_eq!(world.meet(1, 1), Some(Rank(0)));
         }
         _ => assert_eq!(world.meet(2, 1), Some(Rank(0))),
@@ -177,7 +177,7 @@ fn a_mark_wakes_its_owner_and_brings_what_was_done_before_it() {
         0 | 1 => {
             world.write(rank);
             world.marks(2).set(rank);
-            world.ring(2);
+            world.wake(2);
         }
         _ => {
             for place in [1, 0] {
@@ -198,7 +198,7 @@ fn a_mark_is_taken_once_and_set_again_after_its_answer() {
         let tell = || {
             world.write(rank);
             world.marks(other).set(rank);
-            world.ring(other);
+            world.wake(other);
         };
         for round in 1..=2 {
             if rank == 0 {

@@ -1,7 +1,7 @@
 //! The lock and the exclusion under the model checker: every interleaving and every allowed reordering of small programs.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p rma-core --lib --release control::loom_tests`; that takes under a minute,
-//! and `LOOM_MAX_PREEMPTIONS=3` looks deeper for some more. A waiter sleeps until it is rung, so a wake that is missing is a
+//! and `LOOM_MAX_PREEMPTIONS=3` looks deeper for some more. A waiter sleeps until it is woken, so a wake that is missing is a
 //! deadlock that the checker reports.
 
 use super::exclusion::UnalignedExclusion;
@@ -38,7 +38,7 @@ impl World {
         })
     }
 
-    fn ring(&self, wake: Option<Wake>) {
+    fn wake(&self, wake: Option<Wake>) {
         match wake {
             None => {}
             Some(Wake::Peer(peer)) => self.bells[peer.0 as usize].notify(),
@@ -55,7 +55,7 @@ impl World {
     fn wait(&self, lock: usize, rank: usize, mut ticket: Ticket) {
         loop {
             match self.locks[lock].get().try_turn(ticket) {
-                Ok(grant) => return self.ring(grant.wake),
+                Ok(grant) => return self.wake(grant.wake),
                 Err(back) => ticket = back,
             }
             self.bells[rank].wait();
@@ -70,7 +70,7 @@ impl World {
         let mut ticket = self.locks[lock].get().join_for(R::SharedHolding, holder(rank), holder(rank));
         for now in (0..).map(Duration::from_millis) {
             match self.locks[lock].get().try_pass(ticket, now) {
-                Ok(grant) => return self.ring(grant.wake),
+                Ok(grant) => return self.wake(grant.wake),
                 Err(back) if back.is_beside() => ticket = back,
                 Err(back) => return self.wait(lock, rank, back),
             }
@@ -79,7 +79,7 @@ impl World {
     }
 
     fn release(&self, lock: usize, rank: usize, kind: LockKind) {
-        self.ring(self.locks[lock].get().release(kind, holder(rank)).expect("the caller holds the lock"));
+        self.wake(self.locks[lock].get().release(kind, holder(rank)).expect("the caller holds the lock"));
     }
 
     /// Takes the lock, touches the data, and lets go.

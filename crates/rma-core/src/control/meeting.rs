@@ -49,7 +49,7 @@ impl<'a> Meeting<'a> {
     }
 
     /// The owner arrives; answers the number of the meeting, for [`Meeting::has_come`]. When it then sees
-    /// that all have come, it may have been the last, and rings those that sleep.
+    /// that all have come, it may have been the last, and wakes those that sleep.
     #[inline]
     pub fn arrive(self) -> u64 {
         // SYNC POINT meeting: publishes what this rank did before. It comes before the look for other

@@ -8,7 +8,7 @@
 //! The memory may be written by any process that maps it, so every value read is taken for hostile: it can make locks
 //! misbehave, it cannot make this code panic or leave its bounds.
 //!
-//! Knows no windows, epochs or packets; waiting, sleeping and ringing are the caller's business.
+//! Knows no windows, epochs or packets; waiting, sleeping and waking are the caller's business.
 
 mod announcer;
 #[cfg(all(test, not(loom)))]

@@ -68,7 +68,7 @@ impl Beside {
         self.came = now;
     }
 
-    /// The lock is owned: the owner's release rings.
+    /// The lock is owned: the owner's release wakes.
     pub(super) fn on_owned(&mut self) {
         self.due = None;
     }
@@ -80,9 +80,9 @@ impl Beside {
             Some((met, due)) if met == head => due,
             _ => {
                 let age = age_of(head, since, now);
-                let begun = now.saturating_sub(age);
-                let before = self.came.saturating_sub(begun).clamp(PATIENCE, LONGEST);
-                let due = self.came.max(begun) + before;
+                let began = now.saturating_sub(age);
+                let before = self.came.saturating_sub(began).clamp(PATIENCE, LONGEST);
+                let due = self.came.max(began) + before;
                 self.due = Some((head, due));
                 due
             }
@@ -90,7 +90,7 @@ impl Beside {
         now >= due
     }
 
-    /// When it has to be tried again without a ring.
+    /// When it has to be tried again without a wake-up.
     pub(super) fn due(&self) -> Option<Duration> {
         self.due.map(|(_, due)| due)
     }
@@ -152,7 +152,7 @@ mod tests {
         assert!(!beside.is_served(8) && beside.is_served(9) && beside.is_served(10));
         assert_eq!(beside.due(), Some(ms(501)));
         beside.on_owned();
-        assert_eq!(beside.due(), None, "the owner's release rings");
+        assert_eq!(beside.due(), None, "the owner's release wakes");
     }
 
     #[test]

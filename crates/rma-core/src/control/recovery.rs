@@ -9,7 +9,7 @@
 //! 3. It makes up the word that they amount to: the exclusive owner of `w` if that one lives; as many sharers as cells and the
 //!    owner's engine say; as many waiters as there are tickets from `head` to `tail`. Tickets that no living cell has, and no request
 //!    that the engine waits for, are the dead's: they become *void*, and the engine lets the line move on in their turn.
-//! 4. It replaces `w` by that word, if it has not changed; else it begins again at 2. Then it rings all
+//! 4. It replaces `w` by that word, if it has not changed; else it begins again at 2. Then it wakes all
 //!    processes.
 //!
 //! Words of a dead *owner* are frozen by the process that learns of it and never thaw; requests that wait
@@ -34,8 +34,8 @@
 //! *Mutual exclusion.* Each sharer that lives is counted, so no owner enters before it leaves; an owner that lives stays in the word.
 //!
 //! *Turns.* Each living waiter's ticket is at `head` or behind it, since only grants move `head` and none was
-//! made of it; all tickets before it are living ones', the engine's, or void. The head is rung after T. Void
-//! tickets have the owner entered as the one to ring, before T, so releases after T lead to it.
+//! made of it; all tickets before it are living ones', the engine's, or void. The head is woken after T. Void
+//! tickets have the owner entered as the one to wake, before T, so releases after T lead to it.
 //!
 //! *It ends.* While the word is frozen cells become busy by releases, of which a process has one, and by
 //! tries that began before F, one each. A waiting thread looks before it says busy, and finds the word frozen
@@ -106,7 +106,7 @@ impl Lock<'_> {
         let numbers = (0..waiting).map(|behind| head.wrapping_add(behind));
         let is_void = |number: &u64| known.binary_search(&low_bits(*number)).is_err();
         let voids = numbers.filter(is_void).collect::<Vec<_>>();
-        // From T on releases find the process to ring.
+        // From T on releases find the process to wake.
         voids.iter().for_each(|number| directory::enter(self.slots, *number, LockKind::Shared, owner));
         let owner_lives = state.owner().is_some_and(|peer| !is_dead(peer));
         let thawed = state.thaw(owner_lives, sharers, waiting as u32);

@@ -1,7 +1,7 @@
 //! A process dies at each step of each call, with any number of others in line and holding: the lock's owner
 //! recounts, every survivor gets the lock in the end, and none beside a holder that it excludes.
 //!
-//! A waiting process tries only when it is rung, so a ring that is missing is a lock that never comes.
+//! A waiting process tries only when it is woken, so a wake-up that is missing is a lock that never comes.
 
 use super::mortal::live_for;
 use super::state::{Holder, LockRequest};
@@ -30,7 +30,7 @@ struct World {
     block: ControlBlock,
     cells: Vec<LockCell>,
     parts: Vec<Part>,
-    rung: Vec<bool>,
+    woken: Vec<bool>,
     voids: Vec<Ticket>,
     now: Duration,
 }
@@ -47,17 +47,17 @@ impl World {
             block: ControlBlock::new(memories[OWNER], shape).unwrap(),
             cells: memories.iter().map(|memory| LockCell::new(*memory, shape, OWNER).unwrap()).collect(),
             parts: (0..ranks).map(|_| Part::Idle).collect(),
-            rung: vec![false; ranks],
+            woken: vec![false; ranks],
             voids: Vec::new(),
             now: Duration::ZERO,
         }
     }
 
-    fn ring(&mut self, wake: Option<Wake>) {
+    fn wake(&mut self, wake: Option<Wake>) {
         match wake {
             None => {}
-            Some(Wake::Peer(peer)) => self.rung[peer.0 as usize] = true,
-            Some(Wake::Everyone) => self.rung.fill(true),
+            Some(Wake::Peer(peer)) => self.woken[peer.0 as usize] = true,
+            Some(Wake::Everyone) => self.woken.fill(true),
         }
     }
 
@@ -71,7 +71,7 @@ impl World {
             ticket.set_came(|| self.now);
             Part::Waits(ticket, request)
         };
-        self.rung[rank] = true;
+        self.woken[rank] = true;
         self.check();
     }
 
@@ -81,7 +81,7 @@ impl World {
             Part::Waits(ticket, request) => {
                 match self.block.try_pass_own(&self.cells[rank], ticket, self.now) {
                     Ok(grant) => {
-                        self.ring(grant.wake);
+                        self.wake(grant.wake);
                         Part::Holds(request.kind())
                     }
                     Err(ticket) => Part::Waits(ticket, request),
@@ -97,7 +97,7 @@ impl World {
             panic!("rank {rank} holds nothing")
         };
         let wake = self.block.release_own(&self.cells[rank], kind, holder(rank)).unwrap();
-        self.ring(wake);
+        self.wake(wake);
     }
 
     /// The owner has learned that the victim is dead.
@@ -115,14 +115,14 @@ impl World {
         let tickets = self.voids.iter().filter_map(Ticket::number).collect();
         let voids = self.block.recount(&living, &OfEngine { sharers: 0, tickets });
         self.voids.extend(voids.expect("no process is in the middle of a step"));
-        self.ring(Some(Wake::Everyone));
+        self.wake(Some(Wake::Everyone));
     }
 
     /// The owner's engine gives void tickets their turns, in order.
     fn advance(&mut self) {
         while !self.voids.is_empty() {
             match self.block.try_turn(self.voids.remove(0)) {
-                Ok(grant) => self.ring(grant.wake),
+                Ok(grant) => self.wake(grant.wake),
                 Err(ticket) => return self.voids.insert(0, ticket),
             }
         }
@@ -140,13 +140,13 @@ impl World {
         let ranks = self.parts.len();
         for _ in 0..4 * ranks + 8 {
             self.now += Duration::from_millis(100);
-            if std::mem::take(&mut self.rung[OWNER]) {
+            if std::mem::take(&mut self.woken[OWNER]) {
                 self.advance();
-                self.rung[OWNER] = true;
+                self.woken[OWNER] = true;
             }
             for rank in 0..ranks {
                 let is_timed = matches!(&self.parts[rank], Part::Waits(ticket, _) if ticket.due().is_some());
-                if std::mem::take(&mut self.rung[rank]) || is_timed {
+                if std::mem::take(&mut self.woken[rank]) || is_timed {
                     self.attempt(rank);
                 }
             }

@@ -7,10 +7,10 @@
 //! +----------------+----------------+---------+-----------------------+
 //! ```
 //!
-//! R: the head of the line has been rung since it became the head. C: it has come, found the lock taken, and
+//! R: the head of the line was woken since it became the head. C: it has come, found the lock taken, and
 //! claims it. C without R: the word is *frozen*, and nothing but releases changes it (see
 //! [`super::recovery`]). B: a request beside the line may sleep until the line moves; the step that moves it,
-//! or enters from beside it, clears the flag and rings all. D: a process died with the lock, and no holder
+//! or enters from beside it, clears the flag and wakes all. D: a process died with the lock, and no holder
 //! has had the notice yet.
 //!
 //! `shared` counts the shared holders. While there is an exclusive owner there are none; then `shared` counts
@@ -30,7 +30,7 @@ const FLAG_MASK: u64 = (1 << FLAG_BITS) - 1;
 const FLAG_SHIFT: u32 = OWNER_BITS;
 const SHARED_SHIFT: u32 = OWNER_BITS + FLAG_BITS;
 const WAITERS_SHIFT: u32 = SHARED_SHIFT + COUNT_BITS;
-const RUNG: u8 = 1;
+const WOKEN: u8 = 1;
 const CLAIMED: u8 = 2;
 const BESIDE: u8 = 4;
 /// Of the bits above, in a frozen word.
@@ -143,21 +143,21 @@ impl LockState {
     /// Whether nothing but releases may change the word.
     #[inline]
     pub(crate) fn is_frozen(self) -> bool {
-        self.flags & (RUNG | CLAIMED) == FROZEN
+        self.flags & (WOKEN | CLAIMED) == FROZEN
     }
 
     /// From now on nothing but releases changes the word.
     pub(super) fn freeze(self) -> Self {
-        Self { flags: self.flags & !RUNG | FROZEN, ..self }
+        Self { flags: self.flags & !WOKEN | FROZEN, ..self }
     }
 
-    /// What a frozen word becomes when the live processes have been counted; the head of the line is rung
+    /// What a frozen word becomes when the live processes have been counted; the head of the line is woken
     /// next.
     pub(super) fn thaw(self, owner_lives: bool, shared: u32, waiters: u32) -> Self {
         let owner = if owner_lives { self.owner } else { 0 };
         let has_died = owner != self.owner || shared < self.shared;
         let bequeathed = if has_died { BEQUEATHED } else { self.flags & BEQUEATHED };
-        let flags = if waiters > 0 { RUNG } else { 0 } | bequeathed;
+        let flags = if waiters > 0 { WOKEN } else { 0 } | bequeathed;
         Self { owner, flags, shared, waiters }
     }
 
@@ -207,9 +207,9 @@ impl LockState {
         (self.is_free() && self.flags & CLAIMED == 0).then_some(Self { owner: holder.0, flags, ..self })
     }
 
-    /// The head of the line, which may not enter, claims the lock if it came because it was rung.
+    /// The head of the line, which may not enter, claims the lock if it came because it was woken.
     pub(super) fn claim(self) -> Option<Self> {
-        (self.flags & (RUNG | CLAIMED) == RUNG).then_some(Self { flags: self.flags | CLAIMED, ..self })
+        (self.flags & (WOKEN | CLAIMED) == WOKEN).then_some(Self { flags: self.flags | CLAIMED, ..self })
     }
 
     /// A newcomer's shared grant: no owner, and no waiter to overtake.
@@ -240,7 +240,7 @@ impl LockState {
         Self { flags: self.flags | BESIDE, ..self }
     }
 
-    /// All threads beside the line are being rung.
+    /// All threads beside the line are being woken.
     pub(super) fn without_beside(self) -> Self {
         Self { flags: self.flags & !BESIDE, ..self }
     }
@@ -276,11 +276,11 @@ impl LockState {
         }
     }
 
-    /// The turn of a ticket whose process is dead: no process gets the lock, and all are rung.
+    /// The turn of a ticket whose process is dead: no process gets the lock, and all are woken.
     pub(super) fn skip(self) -> Self {
         let waiters = self.waiters.saturating_sub(1);
-        let rings = self.is_free() && waiters > 0;
-        let flags = self.flags & BEQUEATHED | if rings { RUNG } else { 0 };
+        let wakes = self.is_free() && waiters > 0;
+        let flags = self.flags & BEQUEATHED | if wakes { WOKEN } else { 0 };
         Self { waiters, flags, ..self }
     }
 
@@ -294,15 +294,15 @@ impl LockState {
             LockKind::Shared if self.owner == 0 => Self { shared: self.shared.checked_sub(1)?, ..self },
             LockKind::Exclusive | LockKind::Shared => return None,
         };
-        // The release that leaves the lock free rings the head of the line.
-        let rings = next.is_free() && next.waiters > 0 && !next.is_frozen();
-        Some(Self { flags: next.flags | if rings { RUNG } else { 0 }, ..next })
+        // The release that leaves the lock free wakes the head of the line.
+        let wakes = next.is_free() && next.waiters > 0 && !next.is_frozen();
+        Some(Self { flags: next.flags | if wakes { WOKEN } else { 0 }, ..next })
     }
 
-    /// Whether the head of the line will come without being rung again: it has been rung, and has not come yet.
+    /// Whether the head of the line will come without being woken again: it was woken, and has not come yet.
     #[inline]
     pub(super) fn is_head_coming(self) -> bool {
-        self.flags & (RUNG | CLAIMED) == RUNG
+        self.flags & (WOKEN | CLAIMED) == WOKEN
     }
 }
 

@@ -80,7 +80,7 @@ fn a_lock_is_released_alone_only_where_no_other_process_holds_it_or_waits() {
         assert!(block.release_alone(kind, me) && block.lock_state().is_free());
         assert!(block.try_acquire(request, me));
         let waiter = block.join(R::Exclusive, other);
-        assert!(!block.release_alone(kind, me), "the waiter has to be rung");
+        assert!(!block.release_alone(kind, me), "the waiter has to be woken");
         assert!(block.release(kind, me).unwrap().is_some());
         assert!(block.try_turn(waiter).is_ok() && block.release_alone(K::Exclusive, other));
     }
@@ -128,7 +128,7 @@ fn the_line_is_served_in_order_and_shared_neighbours_together() {
 
     assert_eq!(block.release(K::Exclusive, holder(1)), Ok(Some(Wake::Peer(Peer(2)))));
     assert!(turn(&block, &mut tickets[2]).is_none(), "also among neighbours the first is first");
-    assert_eq!(turn(&block, &mut tickets[1]), Some(Some(Wake::Peer(Peer(3)))), "the neighbour is rung");
+    assert_eq!(turn(&block, &mut tickets[1]), Some(Some(Wake::Peer(Peer(3)))), "the neighbour is woken");
     assert_eq!(turn(&block, &mut tickets[2]), Some(None), "the next is exclusive");
     assert_eq!(block.lock_state().shared(), 2);
     assert!(turn(&block, &mut tickets[3]).is_none() && turn(&block, &mut tickets[4]).is_none());
@@ -161,11 +161,11 @@ fn a_full_directory_rings_all() {
     for entries in [1, 2, 16, 41, 300] {
         let shape = ControlShape::new(entries, 1);
         let block = ControlBlock::new(memory(shape.control_len()), shape).unwrap();
-        ring_forty(block, entries as usize);
+        wake_forty(block, entries as usize);
     }
 }
 
-fn ring_forty(block: ControlBlock, entries: usize) {
+fn wake_forty(block: ControlBlock, entries: usize) {
     assert!(block.try_acquire(R::Exclusive, holder(0)));
     let mut tickets: Vec<_> = (0..40).map(|i| Some(block.join(R::Exclusive, holder(i + 1)))).collect();
     let mut owner = holder(0);

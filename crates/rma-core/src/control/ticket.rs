@@ -23,7 +23,7 @@ pub(super) enum Place {
     /// Has no place in line, and may pass it.
     Beside(Beside),
     /// Joins when the word is not frozen any more.
-    Outside { request: LockRequest, ring: Holder },
+    Outside { request: LockRequest, wake: Holder },
     /// The number of a process that is dead: in its turn the line moves on.
     Void { number: u64 },
 }
@@ -56,7 +56,7 @@ impl Ticket {
         }
     }
 
-    /// When it has to be tried again without a ring.
+    /// When it has to be tried again without a wake-up.
     pub fn due(&self) -> Option<Duration> {
         match &self.place {
             Place::Beside(beside) => beside.due(),

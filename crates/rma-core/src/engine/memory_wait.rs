@@ -2,8 +2,8 @@
 //!
 //! A store to memory wakes no thread by itself. So a wait first looks without the engine's lock, for about as
 //! long as others need that are on their way, and then goes on as every wait does; before it sleeps it is
-//! asked to announce that in the shared memory, and a process that writes afterwards rings it
-//! ([`Engine::ring`]).
+//! asked to announce that in the shared memory, and a process that writes afterwards notifies it
+//! ([`Engine::notify`]).
 
 use super::Engine;
 use crate::error::Result;
@@ -65,12 +65,12 @@ impl Engine {
         self.wait(call, &|_| describe().into(), &mut |core: &mut Core| ready(!core.state.is_spinning))
     }
 
-    /// Makes other processes look again that sleep in [`Engine::wait_in_memory`]. They are rung before this
+    /// Makes other processes look again that sleep in [`Engine::wait_in_memory`]. They are woken before this
     /// returns, since no later step does it and the caller may compute for long.
     ///
     /// # Errors
     /// None now; waits have errors.
-    pub fn ring(&self, call: &'static str, peers: impl Iterator<Item = Peer>) -> Result<()> {
+    pub fn notify(&self, call: &'static str, peers: impl Iterator<Item = Peer>) -> Result<()> {
         self.wake_up(peers);
         let describe = |_: &Core| "room to tell the processes that sleep".into();
         self.wait(call, &describe, &mut |core: &mut Core| Ok(core.state.wake_ups.is_empty().then_some(())))

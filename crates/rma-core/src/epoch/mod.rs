@@ -4,15 +4,14 @@
 //! (window state, locks held, what targets have acknowledged) belong to the window and its table. Each predicate is
 //! recomputed from them at every poll (lessons, fixed 12).
 
-mod assert;
+mod arguments;
 mod caller;
 mod legal;
-mod reach;
 mod transition;
 
 pub use crate::ids::LockKind;
-pub use assert::Assert;
+pub use arguments::Assert;
+pub(crate) use arguments::Reach;
 pub use caller::Caller;
 pub(crate) use legal::{Call, Facts, OpenEpoch, RankLock, check};
-pub(crate) use reach::Reach;
 pub(crate) use transition::{AccessWord, Epoch, Event, FastEpoch, LockEvent, LockState, Stage};

@@ -36,8 +36,8 @@ mod tests {
         let start = processor_time().unwrap();
         // It ends when the clock says so: a clock that stood would not let it.
         let computes = || {
-            let begun = processor_time().unwrap();
-            while processor_time().unwrap() - begun < WORK {}
+            let began = processor_time().unwrap();
+            while processor_time().unwrap() - began < WORK {}
         };
         std::thread::spawn(computes).join().unwrap();
         let waited = processor_time().unwrap() - start;

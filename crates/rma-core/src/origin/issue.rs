@@ -109,7 +109,7 @@ impl Issuer<'_> {
         self.issue_to(key);
         let has_left = self.pools.targets[key].closing == Closing::Sent;
         if has_left {
-            self.pools.targets[key].on_told();
+            self.pools.targets[key].on_notified();
         }
         has_left
     }
@@ -388,7 +388,7 @@ impl Issuer<'_> {
         let sent = outbox!(self).bulk(peer, Lane::Request, &head, body, token);
         if sent == Sent::Yes {
             entry.insert(BulkOwner::Operation { window: self.window.shared.id, target: key, op: op_key });
-            op.on_bulk_begun();
+            op.on_bulk_issued();
         }
         sent
     }

@@ -12,7 +12,7 @@
 use super::issue::{Issuer, Step, outbox};
 use super::response::{Settler, retire};
 use crate::bugs::{Bug, has};
-use crate::channel::{Begun, Channel, Lane, RemotePlace, Source, TransferError, TransferToken};
+use crate::channel::{Channel, Issued, Lane, RemotePlace, Source, TransferError, TransferToken};
 use crate::ids::{Peer, Sequence};
 use crate::pool::PoolKey;
 use crate::state::{BulkOwner, OutOfRange, Outbox, Pools, Sent, is_worth};
@@ -44,33 +44,33 @@ impl Issuer<'_> {
         let len = most.min(op.next_buffer_run());
         let entry = self.bulks.vacant_entry();
         let token = TransferToken(entry.key() as u64);
-        let begun = match begin(&mut *self.channel, op, peer, place, len, token) {
-            Some(begun) => begun,
+        let issued = match begin(&mut *self.channel, op, peer, place, len, token) {
+            Some(issued) => issued,
             // The channel's failure notice says the rest.
             None => return Some(Step::Idle),
         };
-        match begun {
-            Begun::Yes => {}
-            Begun::Full => {
+        match issued {
+            Issued::Yes => {}
+            Issued::Full => {
                 self.window.counters.on_channel_full(1);
                 return Some(Step::Blocked);
             }
-            Begun::Never => {
+            Issued::Never => {
                 self.pools.ops[op_key].on_no_transfer();
                 return None;
             }
         }
         entry.insert(BulkOwner::Transfer { window: self.window.shared.id, target: key, op: op_key });
-        self.on_transfer_begun(key, op_key, len);
+        self.on_transfer_issued(key, op_key, len);
         Some(Step::Moved)
     }
 
     /// Moves every number that a transfer changes.
-    fn on_transfer_begun(&mut self, key: PoolKey, op_key: PoolKey, len: u64) {
+    fn on_transfer_issued(&mut self, key: PoolKey, op_key: PoolKey, len: u64) {
         let target = &mut self.pools.targets[key];
         let op = &mut self.pools.ops[op_key];
         target.transfers += 1;
-        op.on_transfer_begun(len);
+        op.on_transfer_issued(len);
         self.window.counters.on_transfers(1);
         self.window.counters.on_transferred_bytes(len);
         if op.sent < op.len {
@@ -116,13 +116,13 @@ fn begin(
     place: RemotePlace,
     len: u64,
     token: TransferToken,
-) -> Option<Begun> {
+) -> Option<Issued> {
     let memory = channel.remote_memory()?;
-    let begun = match op.kind {
+    let issued = match op.kind {
         OpKind::Get => memory.read(peer, op.next_result(len)?, place, token),
         _ => memory.write(peer, op.next_data(len)?, place, token),
     };
-    begun.ok()
+    issued.ok()
 }
 
 impl Settler<'_> {

@@ -1,20 +1,20 @@
 //! External waits, which are not the engine's own: a second poller, whose descriptor a library around the engine waits on.
 //!
-//! It watches the same sources as [`super::internal`], which are edge-triggered there and here, so a sleeper
-//! inside takes nothing away from external waits. External waits share one descriptor. What makes it readable
-//! is taken out of it, for it would stay readable for ever, but only when every sleeper has been rung since
-//! it lay down:
+//! It watches the same sources as [`super::internal`], which are edge-triggered there and here, so a sleep in
+//! the engine takes nothing away from external waits. These share one descriptor. What makes it readable is
+//! taken out of it, for it would stay readable for ever, but only when every external wait that began before
+//! the last wake-up is over:
 //!
-//! ```text
-//!    the ringing thread       one that gets up
-//!    count the ring           does another lie there since before the last ring? leave it readable
+//! ``text
+//!    the waking thread        an external wait that ends
+//!    count the wake-up        did another begin before the last wake-up? leave the descriptor readable
 //!    make it readable         take out what is ready
-//!                             does another lie there since before the last ring? make it readable again
-//! ```
+//!                             did another begin before the last wake-up? make it readable again
+//! ``
 //!
-//! Invariants: a sleeper whose lay-down is older than the last ring finds the descriptor readable until it
-//! gets up; one that lay down after it may be woken for nothing, at most until then. The descriptors are made
-//! with the first sleeper or question.
+//! Invariants: a wait that began before the last wake-up finds the descriptor readable until it ends; one that
+//! began after it may be woken for nothing, at most until then. The descriptors are made with the first wait,
+//! or when they are asked for.
 
 use super::internal::System;
 use parking_lot::Mutex;
@@ -30,11 +30,11 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct ExternalPoller {
     system: OnceLock<System>,
-    /// The rings that each sleeper had heard of when it lay down.
+    /// How many wake-ups there had been when each of them began.
     sleepers: Mutex<SmallVec<[u64; 4]>>,
     /// Length of the above, to learn without the lock whether there are sleepers.
     count: AtomicU32,
-    rings: AtomicU64,
+    wakes: AtomicU64,
 }
 
 impl ExternalPoller {
@@ -50,7 +50,7 @@ impl ExternalPoller {
             let _ = system.add(*source);
         }
         let system = self.system.get_or_init(|| system);
-        // SYNC POINT W2: the descriptors are there before the sleeper looks for what it waits for; see ExternalPoller::ring`.
+        // SYNC POINT W2: the descriptors are there before the sleeper looks for what it waits for; see `ExternalPoller::wake`.
         fence(SeqCst);
         Ok(system)
     }
@@ -70,33 +70,33 @@ impl ExternalPoller {
     }
 
     /// Wakes all threads that sleep here, or keeps the next one from sleeping.
-    pub(crate) fn ring(&self) {
-        // SYNC POINT W2: what is rung for stands before this look.
+    pub(crate) fn wake(&self) {
+        // SYNC POINT W2: what the wake-up is for was written before this look.
         fence(SeqCst);
         if let Some(system) = self.system.get() {
-            self.rings.fetch_add(1, SeqCst);
+            self.wakes.fetch_add(1, SeqCst);
             system.wake();
         }
     }
 
-    /// Counts a sleeper, and gives the argument of its [`ExternalPoller::end_sleep`].
+    /// Counts a wait, and gives the argument of its [`ExternalPoller::end_sleep`].
     pub(crate) fn begin_sleep(&self) -> u64 {
         let mut sleepers = self.sleepers.lock();
         self.count.fetch_add(1, SeqCst);
-        let rings = self.rings.load(SeqCst);
-        sleepers.push(rings);
-        rings
+        let wakes = self.wakes.load(SeqCst);
+        sleepers.push(wakes);
+        wakes
     }
 
-    /// The end of a sleep that began at so many rings.
-    pub(crate) fn end_sleep(&self, rings: u64) {
+    /// Ends a wait that began after so many wake-ups.
+    pub(crate) fn end_sleep(&self, wakes: u64) {
         let mut sleepers = self.sleepers.lock();
-        if let Some(at) = sleepers.iter().position(|begun| *begun == rings) {
+        if let Some(at) = sleepers.iter().position(|seen| *seen == wakes) {
             sleepers.swap_remove(at);
             self.count.fetch_sub(1, SeqCst);
         }
         let Some(system) = self.system.get() else { return };
-        let is_owed = || sleepers.iter().any(|begun| *begun < self.rings.load(SeqCst));
+        let is_owed = || sleepers.iter().any(|seen| *seen < self.wakes.load(SeqCst));
         if is_owed() {
             return;
         }
@@ -129,19 +129,19 @@ mod tests {
         assert!(!is_readable(&registrar));
         registrar.add_readable(late.as_fd()).unwrap();
         for source in [&early, &late] {
-            let rings = registrar.external().begin_sleep();
+            let wakes = registrar.external().begin_sleep();
             rustix::io::write(source, &1u64.to_ne_bytes()).unwrap();
             poller.sleep(None).unwrap();
             assert!(is_readable(&registrar));
-            registrar.external().end_sleep(rings);
-            assert!(!is_readable(&registrar), "heard once");
+            registrar.external().end_sleep(wakes);
+            assert!(!is_readable(&registrar), "taken out");
         }
-        let rings = registrar.external().begin_sleep();
+        let wakes = registrar.external().begin_sleep();
         registrar.wake_handle().wake();
         poller.sleep(None).unwrap();
         poller.sleep(Some(Duration::ZERO)).unwrap();
         assert!(is_readable(&registrar));
-        registrar.external().end_sleep(rings);
+        registrar.external().end_sleep(wakes);
         registrar.remove(late.as_fd()).unwrap();
         rustix::io::write(&late, &1u64.to_ne_bytes()).unwrap();
         assert!(!is_readable(&registrar), "removed here too");
@@ -158,10 +158,10 @@ mod tests {
         assert!(is_readable(&registrar));
         let again = external.begin_sleep();
         external.end_sleep(again);
-        assert!(is_readable(&registrar), "one that has heard it takes it away from one that has not");
+        assert!(is_readable(&registrar), "one that has seen it takes it away from one that has not");
         let again = external.begin_sleep();
         external.end_sleep(late);
-        assert!(!is_readable(&registrar), "no sleeper is owed a ring");
+        assert!(!is_readable(&registrar), "no sleeper is owed a wake-up");
         external.end_sleep(again);
         assert!(!external.has_sleepers());
     }
@@ -171,9 +171,9 @@ mod tests {
         let (_poller, registrar) = Poller::new();
         assert!(!is_readable(&registrar));
         registrar.wake_handle().wake();
-        let rings = registrar.external().begin_sleep();
+        let wakes = registrar.external().begin_sleep();
         assert!(is_readable(&registrar));
-        registrar.external().end_sleep(rings);
+        registrar.external().end_sleep(wakes);
         assert!(!is_readable(&registrar));
     }
 }

@@ -210,7 +210,7 @@ impl WakeHandle {
     pub fn wake(&self) {
         self.0.wakes.fetch_add(1, SeqCst);
         self.0.wake_poller();
-        self.0.external.ring();
+        self.0.external.wake();
     }
 }
 

@@ -9,7 +9,7 @@
 //!                 │     ▼
 //!      start ──▶ Ticking ── no step since the last look, the token is free ──▶ Parked in the poller, serving what comes
 //!                    ▲                                                           │
-//!                    └──────────── the application makes a step (it rings once) ─┘
+//!                    └──────────── the application makes a step (it wakes once) ─┘
 //! ```
 //!
 //! * **Ticking**: the application is active, or waits in the poller itself and serves what comes. Looks once
@@ -158,7 +158,7 @@ impl Agent<'_> {
             drop(core);
             // A poller that fails has nothing to wait on; then the engine is driven tick by tick.
             let slept = poller.sleep(until_due);
-            // Under the engine's lock, so that a step sees the agent parked or does not have to ring it.
+            // Under the engine's lock, so that a step sees the agent parked or does not have to wake it.
             let core = self.core.lock();
             state.is_parked.store(false, Relaxed);
             self.waiting.in_poller.fetch_sub(1, SeqCst);
@@ -166,7 +166,7 @@ impl Agent<'_> {
             if slept.is_err() {
                 break;
             }
-            // It may have been rung by a wake handle, for something that no step moves: others have to look too.
+            // It may have been woken by a wake handle, for something that no step moves: others have to look too.
             self.waiting.pass_on();
         }
         drop(poller);

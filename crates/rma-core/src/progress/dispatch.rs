@@ -38,7 +38,7 @@ impl Sink for Dispatch<'_> {
             Lane::Request => self.request(from, bytes),
             Lane::Response if Response::is_wake_up(bytes) => {
                 self.state.counters.on_packets_received(1);
-                self.state.suspicion.on_rung();
+                self.state.suspicion.on_woken();
                 Ok(Delivery::Accepted)
             }
             Lane::Response => self.response(from, bytes),

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub(crate) struct Inquiries {
     asked: AtomicU64,
-    begun: AtomicU64,
+    since: AtomicU64,
     waiting: AtomicU32,
     turn: Mutex<()>,
     answers: Mutex<Vec<LastingWait>>,
@@ -48,7 +48,7 @@ pub(super) struct Reports<'a> {
     /// Zero is never.
     after: Duration,
     /// When it was found to last, and its number.
-    begun: Option<(Duration, u64)>,
+    since: Option<(Duration, u64)>,
     /// The last inquiry that it has answered, or that came before it.
     answered: u64,
 }
@@ -75,7 +75,7 @@ impl Inquiries {
 
 impl<'a> Reports<'a> {
     pub(super) fn new(inquiries: &'a Inquiries, after: Duration) -> Self {
-        Self { inquiries, after, begun: None, answered: 0 }
+        Self { inquiries, after, since: None, answered: 0 }
     }
 
     /// Answers an inquiry, reports if it is time to, and says how long it is until the next report. The wait
@@ -87,11 +87,11 @@ impl<'a> Reports<'a> {
         now: Duration,
         describe: &dyn Fn(&Core) -> Awaited,
     ) -> Option<Duration> {
-        let (begun, number) = match self.begun {
-            Some(begun) => begun,
+        let (since, number) = match self.since {
+            Some(since) => since,
             None => self.begin(now),
         };
-        let waited = now.saturating_sub(begun);
+        let waited = now.saturating_sub(since);
         let asked = self.inquiries.asked.load(Relaxed);
         if asked != self.answered {
             self.answered = asked;
@@ -116,16 +116,16 @@ impl<'a> Reports<'a> {
 
     #[cold]
     fn begin(&mut self, now: Duration) -> (Duration, u64) {
-        let number = self.inquiries.begun.fetch_add(1, Relaxed);
+        let number = self.inquiries.since.fetch_add(1, Relaxed);
         self.inquiries.waiting.fetch_add(1, SeqCst);
         self.answered = self.inquiries.asked.load(SeqCst);
-        *self.begun.insert((now, number))
+        *self.since.insert((now, number))
     }
 }
 
 impl Drop for Reports<'_> {
     fn drop(&mut self) {
-        if self.begun.is_some() {
+        if self.since.is_some() {
             self.inquiries.waiting.fetch_sub(1, SeqCst);
         }
     }

@@ -92,7 +92,7 @@ impl Core {
     fn send(&mut self, host: &dyn Host) -> bool {
         let mut moved = false;
         self.state.forget_past();
-        self.state.ask_if_rung(&mut self.windows);
+        self.state.ask_if_woken(&mut self.windows);
         if !self.state.early.is_empty() {
             self.state.hear_early(&mut self.windows);
         }

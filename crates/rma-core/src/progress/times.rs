@@ -59,8 +59,8 @@ impl Wait<'_> {
         describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
-        let begun = self.host.now();
-        let mut timed = Timed::new(begun);
+        let began = self.host.now();
+        let mut timed = Timed::new(began);
         let over = self.go_on(describe, &mut |core| {
             let value = ready(core)?;
             if value.is_none() {
@@ -70,7 +70,7 @@ impl Wait<'_> {
         });
         let now = self.host.now();
         timed.credit(now);
-        self.waiting.times.sum.lock().on_waited(self.call, now.saturating_sub(begun), &timed.by_peer);
+        self.waiting.times.sum.lock().on_waited(self.call, now.saturating_sub(began), &timed.by_peer);
         over
     }
 }

@@ -181,7 +181,7 @@ impl Waiting {
             self.registrar.wake_poller();
         }
         if self.registrar.external().has_sleepers() {
-            self.registrar.external().ring();
+            self.registrar.external().wake();
         }
         self.notify_idle();
     }

@@ -6,13 +6,31 @@
 //! channel as a span only by an owner that keeps the buffer until the channel has given the span up (clause
 //! C4).
 
+use super::{Held, OutOfRange};
 use crate::mem::{ReadSpan, WriteSpan};
+use crate::wire::Request;
 
 /// Bytes kept for pieces to come: those of a round trip at full speed.
 const MOST_KEPT: usize = 1 << 20;
 
 /// What is allocated at least, so that short pieces have room in each other's memory.
 const LEAST: usize = 4 << 10;
+
+/// A request whose body is on its way.
+pub(crate) struct Incoming {
+    pub(crate) request: Request,
+    pub(crate) len: u64,
+    pub(crate) body: Body,
+}
+
+pub(crate) enum Body {
+    /// Straight into the window, which stays mapped until then.
+    Window { _memory: Held },
+    /// Into a buffer, to be combined when complete.
+    Staged(Buffer),
+    /// Nowhere: the request is out of range.
+    Dropped(OutOfRange),
+}
 
 /// The memory that is kept.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The engine's state under its lock: parts with owners of their own, put side by side.
 
-use super::{ByChannel, Incoming, Replies, ReplyBody, Suspicion, Withdrawn};
+use super::{ByChannel, Incoming, Replies, ReplyBody, Withdrawn};
 use crate::channel::{Failure, Lane};
 use crate::config::EngineConfig;
 use crate::host::Host;
@@ -34,7 +34,7 @@ pub(crate) struct State {
     pub(crate) by_channel: ByChannel,
     /// When a request beside the line of a lock is to be tried again, at the earliest; see [`State::look_again_by`].
     pub(crate) look_at: Option<Duration>,
-    /// The asking thread looks again before it sleeps, so it need not be rung yet.
+    /// The asking thread looks again before it sleeps, so it need not be woken yet.
     pub(crate) is_spinning: bool,
     /// Since a step has sent, a call has begun something, or a poll has notified a thread that may have
     /// something to send.
@@ -47,6 +47,23 @@ pub(crate) struct State {
     pub(crate) withdrawn: Withdrawn,
     /// Ranks that have left windows that may be being made here.
     pub(crate) early: Vec<(WindowId, Peer)>,
+}
+
+/// Which processes seem to have ended.
+#[derive(Debug, Default)]
+pub(crate) struct Suspicion {
+    /// Those that have ended, and that no channel has been asked about.
+    pub(crate) suspects: Vec<Peer>,
+    /// It was woken since it asked last.
+    pub(crate) was_woken: bool,
+    pub(crate) asked: Option<Duration>,
+}
+
+impl Suspicion {
+    /// Another process has woken this one.
+    pub(crate) fn on_woken(&mut self) {
+        self.was_woken = true;
+    }
 }
 
 /// The two element pools of the design note.
@@ -86,7 +103,7 @@ impl State {
     }
 
     /// No waiting thread sleeps past this time of the host: something has to be tried again then, without a
-    /// ring.
+    /// wake.
     pub(crate) fn look_again_by(&mut self, at: Option<Duration>) {
         self.look_at = [self.look_at, at].into_iter().flatten().min();
     }

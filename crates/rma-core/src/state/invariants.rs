@@ -65,15 +65,15 @@ impl State {
         }
         for (at, key) in target.pending.iter(pool).enumerate() {
             let op = &pool[key];
-            let is_begun = op.sent > 0 || op.bulks() > 0;
+            let is_started = op.sent > 0 || op.bulks() > 0;
             holds("pending operations in order", op.order > before && op.order > target.issued_to)?;
-            holds("only the first pending operation is begun", at == 0 || !is_begun)?;
+            holds("only the first pending operation is started", at == 0 || !is_started)?;
             let is_cut = op.kind.streamed_element().is_some()
                 || matches!(op.area(), OpArea::Shape(_))
                 || op.has_transferred();
-            holds("what is cut is streamed or irregular", !is_begun || is_cut)?;
+            holds("what is cut is streamed or irregular", !is_started || is_cut)?;
             holds("a pending operation waits for no grant", !op.awaits_grant())?;
-            holds("a reply was asked for", op.fetches() == 0 || is_begun)?;
+            holds("a reply was asked for", op.fetches() == 0 || is_started)?;
             before = op.order;
         }
         let all = [&target.pending, &target.issued].into_iter().flat_map(|list| list.iter(pool));

@@ -69,7 +69,7 @@ impl Line {
         }
     }
 
-    /// When the next beside the line has to be tried again without a ring.
+    /// When the next beside the line has to be tried again without a wake-up.
     pub(crate) fn due(&self) -> Option<Duration> {
         self.beside.get(self.following)?.ticket.as_ref()?.due()
     }

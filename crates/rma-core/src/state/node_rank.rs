@@ -82,7 +82,7 @@ impl NodeRank {
         self.noting(self.control.try_pass_own(&self.cell, ticket, now))
     }
 
-    /// Releases its lock; answers which processes to ring.
+    /// Releases its lock; answers which processes to wake.
     #[inline]
     pub(crate) fn release(
         &self,

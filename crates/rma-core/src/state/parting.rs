@@ -18,7 +18,7 @@ pub(crate) struct Parting {
     /// Ranks that have ended their part in the job.
     pub(crate) away: BTreeSet<Rank>,
     /// The rank that gathers, once it knows that this one has left.
-    pub(crate) told: Option<Rank>,
+    pub(crate) notified: Option<Rank>,
     /// Where this rank gathers: ranks below know that it has left.
     pub(crate) next_to_tell: u32,
     /// Ranks below know of the revocation.

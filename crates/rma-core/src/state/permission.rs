@@ -63,7 +63,7 @@ impl WindowState {
     }
 
     fn is_fenced(&self, rank: Rank) -> bool {
-        self.tells_one()
+        self.notifies_one()
             && self.shared.uniform.is_some()
             && self.shared.node_target(rank).is_some()
             && !self.is_exposed()

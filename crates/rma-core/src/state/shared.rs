@@ -4,7 +4,7 @@
 //! Made once at creation and immutable but for the atomic gates and the access state of [`super::access`].
 
 use super::{
-    AccessState, Callers, FastSync, FenceGate, Hints, MappedTally, NO_SIZE, NodeRank, Regions, Single,
+    AccessState, Callers, FastSync, FenceGate, Hints, MappedCounts, NO_SIZE, NodeRank, Regions, Single,
     Unordered, Use,
 };
 use crate::control::{
@@ -96,7 +96,7 @@ pub(crate) struct Shared {
     /// Those that communication calls may reach without the engine: `fast`, or none where they are counted.
     pub(crate) silent: Arc<[MappedTarget]>,
     /// The counts.
-    pub(crate) tally: Option<Box<MappedTally>>,
+    pub(crate) mapped_counts: Option<Box<MappedCounts>>,
     /// The other ranks of the node, ascending.
     pub(crate) node_targets: Box<[NodeRank]>,
     /// What each rank of the node, ascending, is to this process's lock.
@@ -398,14 +398,14 @@ impl Shared {
         true
     }
 
-    /// Unlocks a mapped rank without the engine's lock and answers which processes to ring; `None` when the
+    /// Unlocks a mapped rank without the engine's lock and answers which processes to wake; `None` when the
     /// call has to take the slow path.
     #[inline]
     pub(crate) fn try_unlock(&self, mapped: &MappedTarget) -> Option<Option<Wake>> {
         if self.access.is_owned() { None } else { self.unlock(mapped) }
     }
 
-    /// Releases the single lock of a rank of the node and answers which processes to ring; `None` when it is
+    /// Releases the single lock of a rank of the node and answers which processes to wake; `None` when it is
     /// not locked.
     #[inline]
     pub(crate) fn unlock(&self, node_rank: &NodeRank) -> Option<Option<Wake>> {
@@ -414,7 +414,7 @@ impl Shared {
     }
 
     /// Gives back what [`AccessState::begin_release`] has answered for a rank of the node, and answers which
-    /// processes to ring.
+    /// processes to wake.
     #[inline]
     pub(crate) fn end_release(&self, node_rank: &NodeRank, held: Option<LockKind>) -> Option<Wake> {
         // SYNC POINT L1

@@ -95,8 +95,8 @@ impl WindowState {
     /// What has been counted, operations in mapped memory included.
     pub(crate) fn all_counters(&self) -> Counters {
         let mut all = self.counters;
-        if let Some(tally) = &self.shared.tally {
-            tally.add_to(&mut all);
+        if let Some(mapped_counts) = &self.shared.mapped_counts {
+            mapped_counts.add_to(&mut all);
         }
         all
     }
@@ -169,7 +169,7 @@ impl WindowState {
     }
 
     /// Whether the word of a fence goes to one other rank, and says what an acknowledgement would.
-    pub(crate) fn tells_one(&self) -> bool {
+    pub(crate) fn notifies_one(&self) -> bool {
         self.target.arrivals.as_ref().is_some_and(Arrivals::are_of_two)
     }
 

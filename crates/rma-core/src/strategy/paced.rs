@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_is_sent_before_a_sleep_and_without_spins_and_yields_it_comes_at_once() {
+    fn what_is_due_is_sent_before_a_sleep_and_without_spins_and_yields_it_comes_at_once() {
         let none = |observed| Observed { spin: Duration::ZERO, ..observed };
         let due = |observed| Observed { is_due: true, ..none(observed) };
         let mut paced = Paced::new(Duration::ZERO, 0);

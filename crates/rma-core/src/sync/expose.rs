@@ -36,7 +36,7 @@ pub(crate) fn expose(
     let shared = Arc::clone(&window.shared);
     for (_, mapped) in group.iter().filter_map(|rank| shared.marked(*rank)) {
         mapped.control.posts().set(shared.own);
-        ring(state, &shared, mapped, Sleep::Start);
+        wake_if_asleep(state, &shared, mapped, Sleep::Start);
     }
     let needs_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
     window.rounds.posts.clear();
@@ -52,9 +52,9 @@ pub(crate) fn expose(
 }
 
 /// Makes a rank look again, if it sleeps in a call that waits for the word just written.
-pub(super) fn ring(state: &mut State, shared: &Shared, mapped: &MappedTarget, call: Sleep) {
+pub(super) fn wake_if_asleep(state: &mut State, shared: &Shared, mapped: &MappedTarget, call: Sleep) {
     if mapped.control.is_asleep(call) {
-        locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(mapped.rank));
+        locks::wake_peer(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(mapped.rank));
         state.needs_step = true;
     }
 }
@@ -83,10 +83,10 @@ impl WaitSync {
     pub(super) fn waits(state: &State, window: &WindowState) -> bool {
         let Shared { active, .. } = &*window.shared;
         let dones = window.shared.own().control.dones();
-        let has_told =
+        let has_notified =
             |rank| window.shared.marked(rank).is_some_and(|(place, _)| dones.is_set(place, &active.dones));
         let undone = &window.target.undone;
-        state.is_spinning && undone.is_any_left() && !undone.iter().any(has_told)
+        state.is_spinning && undone.is_any_left() && !undone.iter().any(has_notified)
     }
 
     /// Answers whether every origin is done, and ends the epoch then.

@@ -41,8 +41,8 @@
 //! outside the window, which the origin does not know unless all ranks have equal windows, it asks for the
 //! acknowledgement besides, and waits for it, so that this fence raises the error.
 
-use super::fence_memory::{attends, ring_sleepers};
-use super::fence_words::{has_told, have_arrived, lost_rank, tell, tell_at_once};
+use super::fence_memory::{attends, wake_sleepers};
+use super::fence_words::{has_notified, have_arrived, lost_rank, notify, notify_at_once};
 use crate::channel::Channel;
 use crate::epoch::{Assert, Epoch, Event};
 use crate::error::Result;
@@ -67,12 +67,12 @@ enum Phase {
     /// Waiting for the others, by the host's barrier.
     Meeting(HostRequest),
     /// Waiting for this rank's operations, and for its words of fence `number` to leave.
-    Telling(u64),
+    Notifying(u64),
     /// Waiting for the packets of the others.
     MeetingByPackets(u64),
     /// Waiting in shared memory for meeting `number`: of all ranks, or of those that are mapped.
     MeetingInMemory { number: u64, is_watching: bool, later: Option<Opening> },
-    /// All of them are there; the sleeping ones are being rung.
+    /// All of them are there; the sleeping ones are being woken.
     Met { later: Option<Opening> },
 }
 
@@ -87,12 +87,12 @@ impl FenceSync {
         // SYNC POINT F1
         fence(SeqCst);
         // Of more than two ranks each needs its acknowledgements before it sends its word.
-        let is_first = window.tells_one() && window.opening.is_none() && !window.has_lost;
+        let is_first = window.notifies_one() && window.opening.is_none() && !window.has_lost;
         let phase = match is_first {
-            true => match tell_at_once(assert, channel, state, window) {
+            true => match notify_at_once(assert, channel, state, window) {
                 Some((number, true)) => Phase::MeetingByPackets(number),
-                Some((number, false)) => Phase::Telling(number),
-                None => tell(state, window).map_or(Phase::Opening, Phase::Telling),
+                Some((number, false)) => Phase::Notifying(number),
+                None => notify(state, window).map_or(Phase::Opening, Phase::Notifying),
             },
             false => Phase::Opening,
         };
@@ -133,7 +133,7 @@ impl FenceSync {
 
     /// Whether the ranks meet by words.
     pub(crate) fn is_by_packets(&self) -> bool {
-        matches!(self.phase, Phase::Telling(_) | Phase::MeetingByPackets(_))
+        matches!(self.phase, Phase::Notifying(_) | Phase::MeetingByPackets(_))
     }
 
     /// Advances; answers whether the fence is over.
@@ -159,8 +159,8 @@ impl FenceSync {
             return Ok(is_over);
         }
         match &mut self.phase {
-            Phase::Opening | Phase::Completing | Phase::Telling(_) => return Ok(false),
-            // Sleeping ranks must be rung before this one goes on: it may compute for long.
+            Phase::Opening | Phase::Completing | Phase::Notifying(_) => return Ok(false),
+            // Sleeping ranks must be woken before this one goes on: it may compute for long.
             Phase::Met { .. } if !state.wake_ups.is_empty() => return Ok(false),
             Phase::Met { later } => {
                 let later = *later;
@@ -208,12 +208,12 @@ impl FenceSync {
             }
             self.phase = begin_to_complete(state, window)?;
         }
-        if let Phase::Telling(number) = self.phase {
-            if !has_told(state, window) {
+        if let Phase::Notifying(number) = self.phase {
+            if !has_notified(state, window) {
                 return Ok(Some(false));
             }
             for key in window.table.keys(&state.pools.targets) {
-                state.pools.targets[key].on_told();
+                state.pools.targets[key].on_notified();
             }
             free_idle_far_targets(state, window);
             return self.meet(state, window, Opening::Packets(number));
@@ -233,8 +233,8 @@ impl FenceSync {
                         return Err(window.error.take().unwrap_or(error));
                     }
                     state.needs_step = true;
-                    let number = tell(state, window);
-                    self.phase = number.map_or(Phase::Completing, Phase::Telling);
+                    let number = notify(state, window);
+                    self.phase = number.map_or(Phase::Completing, Phase::Notifying);
                     return Ok(Some(false));
                 }
                 FenceProtocol::Barrier => {
@@ -265,7 +265,7 @@ impl FenceSync {
             // Counted in each fence, waited for or not.
             let number = window.shared.own().control.meeting().arrive();
             if window.shared.absent(number, 0).is_none() {
-                ring_sleepers(state, window);
+                wake_sleepers(state, window);
             }
         }
         self.phase = match opening {
@@ -294,8 +294,8 @@ impl FenceSync {
         let number = window.shared.own().control.meeting().arrive();
         if window.shared.absent(number, 0).is_none() {
             // This may be the rank that came last.
-            if ring_sleepers(state, window) {
-                // They are rung by the step that comes before the next look.
+            if wake_sleepers(state, window) {
+                // They are woken by the step that comes before the next look.
                 self.phase = Phase::Met { later };
                 return Ok(false);
             }
@@ -368,12 +368,12 @@ pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Ho
 
 /// Has everything that was begun leave, and be answered for in the way in which the ranks of the window meet.
 fn begin_to_complete(state: &mut State, window: &mut WindowState) -> Result<Phase> {
-    if window.tells_one() {
+    if window.notifies_one() {
         if let Some(error) = lost_rank(state, window) {
             return Err(window.error.take().unwrap_or(error));
         }
-        if let Some(number) = tell(state, window) {
-            return Ok(Phase::Telling(number));
+        if let Some(number) = notify(state, window) {
+            return Ok(Phase::Notifying(number));
         }
     }
     for key in window.table.keys(&state.pools.targets) {

@@ -29,7 +29,7 @@ pub(super) fn attends(
                 (0..size).map(Rank).find(|rank| state.lost.contains_key(&shared.group.peer(*rank)))
         {
             shared.mapped[0].control.meeting().break_up(dead);
-            ring_sleepers(state, window);
+            wake_sleepers(state, window);
         }
     }
     match attendance(shared.mapped.iter().map(|mapped| mapped.control.meeting()), number) {
@@ -47,10 +47,10 @@ pub(super) fn attends(
 }
 
 /// Makes sleeping ranks look again; answers whether there are any.
-pub(super) fn ring_sleepers(state: &mut State, window: &WindowState) -> bool {
+pub(super) fn wake_sleepers(state: &mut State, window: &WindowState) -> bool {
     let shared = &window.shared;
     for mapped in shared.mapped.iter().filter(|mapped| mapped.control.is_asleep(Sleep::Fence)) {
-        locks::ring(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(mapped.rank));
+        locks::wake_peer(&mut state.wake_ups, &mut state.counters, shared, shared.group.peer(mapped.rank));
     }
     state.needs_step |= !state.wake_ups.is_empty();
     !state.wake_ups.is_empty()

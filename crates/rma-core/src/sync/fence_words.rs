@@ -11,7 +11,7 @@ use crate::table::{Closing, Target};
 
 /// Sends this rank's word to the only other one, of the same node, if only held-back operations are under way
 /// to it: they take the word along. Gives the number of the fence, and whether the word has left.
-pub(super) fn tell_at_once(
+pub(super) fn notify_at_once(
     assert: Assert,
     channel: &mut dyn Channel,
     state: &mut State,
@@ -37,7 +37,7 @@ pub(super) fn tell_at_once(
 
 /// Has this rank's word sent to every other rank, behind the last operation to it; gives the number of the
 /// fence. `None` when the ranks of the window meet otherwise.
-pub(super) fn tell(state: &mut State, window: &mut WindowState) -> Option<u64> {
+pub(super) fn notify(state: &mut State, window: &mut WindowState) -> Option<u64> {
     let number = window.target.arrivals.as_mut()?.enter();
     // Where nothing can be out of bounds unnoticed the fences of the others say all that an acknowledgement would. Of more than two
     // ranks this one has its acknowledgements already.
@@ -61,16 +61,16 @@ pub(super) fn tell(state: &mut State, window: &mut WindowState) -> Option<u64> {
 }
 
 /// Whether all words have left, and this rank's operations need nothing any more.
-pub(super) fn has_told(state: &State, window: &WindowState) -> bool {
+pub(super) fn has_notified(state: &State, window: &WindowState) -> bool {
     let is_over = |target: &Target| {
         target.is_locally_complete(&state.pools.ops, target.push_to)
             && target.closing != Closing::Wanted
             // One that was asked for when elements ran short is waited for, because it would find no element.
             && target.asked.is_empty()
     };
-    let are_told = !matches!(&window.rounds.access, Some(AccessRound::Fence(ranks)) if !ranks.is_empty());
+    let are_notified = !matches!(&window.rounds.access, Some(AccessRound::Fence(ranks)) if !ranks.is_empty());
     let keys = window.table.keys(&state.pools.targets);
-    are_told && keys.into_iter().all(|key| is_over(&state.pools.targets[key]))
+    are_notified && keys.into_iter().all(|key| is_over(&state.pools.targets[key]))
 }
 
 /// Whether every rank's word of fence `number` has come. While one has not, no rank may be lost: a lost rank

@@ -29,7 +29,7 @@
 //! ```
 
 use super::expose::watch;
-use super::{InLine, Vigil};
+use super::{InLine, LivenessCheck};
 use crate::bugs::{Bug, has};
 use crate::control::{Grant, LockKind, Ticket};
 use crate::epoch::{Assert, Call, Caller, Epoch, Event, LockState};
@@ -58,7 +58,7 @@ pub(crate) struct LockSync {
     pub(super) are_others_held: bool,
     /// Contact with the target has been made, so that it notices this rank's death, and this rank the target's.
     is_watching: bool,
-    vigil: Vigil,
+    liveness: LivenessCheck,
     phase: Phase,
 }
 
@@ -93,7 +93,7 @@ impl LockSync {
             no_check,
             are_others_held: false,
             is_watching: false,
-            vigil: Vigil::default(),
+            liveness: LivenessCheck::default(),
             phase: Phase::Earlier,
         }
     }
@@ -198,7 +198,7 @@ impl LockSync {
                 state.look_again_by(ticket.due());
                 self.phase = Phase::InLine(ticket);
                 if !state.is_spinning {
-                    self.vigil.look(state, &shared, self.rank);
+                    self.liveness.look(state, &shared, self.rank);
                     if !std::mem::replace(&mut self.is_watching, true) {
                         watch(state, window, Some(self.rank).into_iter());
                     }

@@ -19,7 +19,7 @@
 //! With no-check the second protocol's end is the beginning. Locks of packet targets after the first one are asked for with
 //! "holds", so that they pass the line (lessons, decision 2): origins reach them in any order.
 
-use super::Vigil;
+use super::LivenessCheck;
 use super::expose::watch;
 use super::lock::{ask_here, lost_node_rank};
 use crate::bugs::{Bug, has};
@@ -46,7 +46,7 @@ pub(crate) struct LockAllSync {
     phase: Phase,
     /// The rank with which contact has been made, so that it notices this rank's death in its line.
     watched: Option<Rank>,
-    vigil: Vigil,
+    liveness: LivenessCheck,
 }
 
 #[derive(Debug)]
@@ -74,11 +74,17 @@ impl LockAllSync {
                 are_others_held: true,
                 phase: Phase::Held,
                 watched: None,
-                vigil: Vigil::default(),
+                liveness: LivenessCheck::default(),
             };
         }
         window.on(Event::Reach(Stage::Opening));
-        Self { caller, are_others_held: false, phase: Phase::Earlier, watched: None, vigil: Vigil::default() }
+        Self {
+            caller,
+            are_others_held: false,
+            phase: Phase::Earlier,
+            watched: None,
+            liveness: LivenessCheck::default(),
+        }
     }
 
     /// The caller, if it waits for locks that it called for earlier.
@@ -144,7 +150,7 @@ impl LockAllSync {
                         Err(ticket) => {
                             self.phase = Phase::InLine(rank, ticket);
                             if !state.is_spinning {
-                                self.vigil.look(state, &shared, rank);
+                                self.liveness.look(state, &shared, rank);
                                 if self.watched.replace(rank) != Some(rank) {
                                     watch(state, window, Some(rank).into_iter());
                                 }

@@ -80,12 +80,12 @@ impl State {
 
     /// A ghost ends: the ranks that have said "left" get "over", but for the one that has sent it.
     pub(crate) fn end_ghost(&mut self, windows: &mut Windows, id: WindowId, by: Option<Peer>) {
-        self.tell_over(windows, id, by);
+        self.notify_parting(windows, id, by);
         let _ = self.remove_window(windows, id);
     }
 
     /// Sends "over" to the ranks that have said "left".
-    pub(crate) fn tell_over(&mut self, windows: &mut Windows, id: WindowId, by: Option<Peer>) {
+    pub(crate) fn notify_parting(&mut self, windows: &mut Windows, id: WindowId, by: Option<Peer>) {
         let Some(window) = windows.get_mut(id) else { return };
         let Some(parting) = &mut window.parting else { return };
         let peers = std::mem::take(&mut parting.left).into_iter().map(|rank| window.shared.group.peer(rank));
@@ -182,7 +182,7 @@ impl State {
         }
         drop(context);
         if is_free {
-            let _told = self.leave_window(windows, id);
+            let _notified = self.leave_window(windows, id);
         }
         is_free
     }
@@ -316,11 +316,11 @@ impl Parting {
             let lives =
                 |rank: &Rank| !self.away.contains(rank) && !lost.contains_key(&shared.group.peer(*rank));
             let Some(first) = (0..me.0).map(Rank).find(lives) else { break };
-            if self.told == Some(first) {
+            if self.notified == Some(first) {
                 return true;
             }
             match say(first, RequestFlags::NONE, RequestKind::Left) {
-                Sent::Yes => self.told = Some(first),
+                Sent::Yes => self.notified = Some(first),
                 Sent::Full => return false,
                 Sent::Lost => {
                     self.away.insert(first);

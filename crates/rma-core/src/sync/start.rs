@@ -19,7 +19,7 @@
 //!    direct and local loads
 //! ```
 
-use super::expose::{ring, watch};
+use super::expose::{wake_if_asleep, watch};
 use crate::channel::Channel;
 use crate::control::Sleep;
 use crate::epoch::{Call, Epoch, Event, Stage};
@@ -147,7 +147,7 @@ impl CompleteSync {
                 // Everything on it is done, and start has seen its post.
                 Some((_, mapped)) => {
                     mapped.control.dones().set(shared.own);
-                    ring(state, &shared, mapped, Sleep::Wait);
+                    wake_if_asleep(state, &shared, mapped, Sleep::Wait);
                 }
                 None if rank == shared.group.me() && window.epoch.access.has_posted(rank) => {
                     window.target.undone.remove(rank);
@@ -250,7 +250,7 @@ impl CompleteSync {
         for key in keys {
             let target = &mut state.pools.targets[key];
             if window.shared.node_target(target.rank).is_some() {
-                target.on_told();
+                target.on_notified();
             } else {
                 free_target(state, window, key);
             }

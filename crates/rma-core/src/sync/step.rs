@@ -56,7 +56,7 @@ impl SyncStep {
     }
 
     /// Whether the call sends its word to other ranks itself, without a step.
-    pub(crate) fn tells_at_once(&self) -> bool {
+    pub(crate) fn notifies_at_once(&self) -> bool {
         match self {
             Self::Fence(fence) => fence.is_by_packets(),
             Self::Complete(complete) => complete.waits_for_post(),

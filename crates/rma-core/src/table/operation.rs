@@ -301,7 +301,7 @@ impl Operation {
     }
 
     /// A bulk body is the channel's now.
-    pub(crate) fn on_bulk_begun(&mut self) {
+    pub(crate) fn on_bulk_issued(&mut self) {
         self.bulks += 1;
     }
 

@@ -53,7 +53,7 @@ pub(crate) struct Target {
     pub(crate) fetching: u64,
     pub(crate) closing: Closing,
     /// Order of the last store-like operation that went before the word of the fence or complete call under way.
-    pub(crate) told_to: u64,
+    pub(crate) notified_to: u64,
     /// A lock request has left and has not been answered with the grant.
     pub(crate) is_locking: bool,
     /// Next target of the same slot.
@@ -78,7 +78,7 @@ impl Target {
             transfers: 0,
             fetching: 0,
             closing: Closing::No,
-            told_to: 0,
+            notified_to: 0,
             is_locking: false,
             next: None,
         }
@@ -197,17 +197,17 @@ impl Target {
     pub(crate) fn on_closed(&mut self, flags: RequestFlags) {
         self.closing = Closing::Sent;
         if !flags.has(RequestFlags::UNLOCK) {
-            self.told_to = self.stored_to;
+            self.notified_to = self.stored_to;
         }
     }
 
     /// The word of a fence or complete call has left, and with the target's end of that epoch what went before it is complete: it needs
     /// no acknowledgement.
-    pub(crate) fn on_told(&mut self) {
+    pub(crate) fn on_notified(&mut self) {
         if self.closing == Closing::Sent {
             self.closing = Closing::No;
         }
-        self.acked_to = self.acked_to.max(self.told_to);
+        self.acked_to = self.acked_to.max(self.notified_to);
     }
 
     /// Notes that every packet has been made of the operation of this order.

@@ -12,7 +12,7 @@ use crate::mem::{ReadSpan, WriteSpan};
 pub(super) enum TransferState {
     /// None has begun, nor has it been found that none can.
     Possible,
-    Begun,
+    Issued,
     /// Its target has refused one.
     Refused,
     /// Its buffer cannot be used, or the key is not here any more: what is left is for packets.
@@ -24,7 +24,7 @@ impl Operation {
     pub(crate) fn may_transfer(&self) -> bool {
         match self.transfer {
             TransferState::Possible => self.sent == 0,
-            TransferState::Begun => true,
+            TransferState::Issued => true,
             TransferState::Refused | TransferState::Impossible => false,
         }
     }
@@ -35,15 +35,15 @@ impl Operation {
     }
 
     /// A transfer of the next `len` bytes has begun.
-    pub(crate) fn on_transfer_begun(&mut self, len: u64) {
+    pub(crate) fn on_transfer_issued(&mut self, len: u64) {
         if self.transfer == TransferState::Possible {
-            self.transfer = TransferState::Begun;
+            self.transfer = TransferState::Issued;
         }
         if self.kind == OpKind::Get {
             self.result.skip(len);
         }
         self.sent += len;
-        self.on_bulk_begun();
+        self.on_bulk_issued();
     }
 
     /// What is left of it is for packets.

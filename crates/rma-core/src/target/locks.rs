@@ -42,7 +42,7 @@ pub(crate) fn request(
         return granted(&mut state.replies, window, from, asked.kind(), packet, served);
     }
     window.counters.on_locks_waited(1);
-    // The lock will be the origin's, but it is this process that must be rung when its turn comes.
+    // The lock will be the origin's, but it is this process that must be woken when its turn comes.
     let mut ticket = control.join_for(asked, holder, window.shared.holder);
     ticket.set_came(|| state.host.now());
     let kind = asked.kind();
@@ -164,18 +164,18 @@ pub(crate) fn forget_peer(
 
 /// Makes the process look again whose turn it may be.
 pub(crate) fn wake(wake_ups: &mut Vec<Peer>, counters: &mut Counters, shared: &Shared, wake: Option<Wake>) {
-    let mut ring = |peer: Peer| ring(wake_ups, counters, shared, peer);
+    let mut wake_peer = |peer: Peer| wake_peer(wake_ups, counters, shared, peer);
     match wake {
         None => {}
-        Some(Wake::Peer(peer)) => ring(peer),
+        Some(Wake::Peer(peer)) => wake_peer(peer),
         Some(Wake::Everyone) => {
-            shared.node_ranks().for_each(|node_rank| ring(shared.group.peer(node_rank.rank)))
+            shared.node_ranks().for_each(|node_rank| wake_peer(shared.group.peer(node_rank.rank)))
         }
     }
 }
 
 /// Makes a process look again at what it waits for in shared memory.
-pub(crate) fn ring(wake_ups: &mut Vec<Peer>, counters: &mut Counters, shared: &Shared, peer: Peer) {
+pub(crate) fn wake_peer(wake_ups: &mut Vec<Peer>, counters: &mut Counters, shared: &Shared, peer: Peer) {
     if peer != shared.holder.peer() && !wake_ups.contains(&peer) {
         counters.on_wake_ups_sent(1);
         wake_ups.push(peer);

@@ -2,7 +2,7 @@
 //! in steps that never wait, and its engine takes the places of the dead in the line.
 //!
 //! A process that cannot reach a living owner any more takes it for dead, and freezes its lock. The owner finds that out when it waits
-//! for the lock, or is rung by another that does, and counts anew as well ([`reopen`]).
+//! for the lock, or is woken by another that does, and counts anew as well ([`reopen`]).
 //!
 //! Invariant: while a recount is under way the own lock word is frozen, and requests that arrive wait outside of the line, in the
 //! order in which they came; they join it when the word thaws.
@@ -47,7 +47,7 @@ pub(crate) fn advance(state: &mut State, window: &mut WindowState) -> bool {
     let control = &shared.own().control;
     let Some(voids) = control.recount(&living, &window.target.of_engine()) else {
         // Perhaps another one has died, and this is not known yet.
-        state.suspicion.on_rung();
+        state.suspicion.on_woken();
         state.look_again_by(Some(state.host.now() + PAUSE));
         return false;
     };

@@ -16,22 +16,22 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) struct Epochs {
     windows: HashMap<WindowId, Open>,
     /// Epochs reported so far.
-    told: u64,
+    reported: u64,
 }
 
 /// The open epochs of one window.
 #[derive(Debug, Default)]
 struct Open {
     /// The epoch of fence, start or lock_all.
-    access: Option<Told>,
+    access: Option<Reported>,
     /// The epoch of post.
-    exposure: Option<Told>,
+    exposure: Option<Reported>,
     /// Single locks.
     locks: BTreeMap<Rank, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Reported {
     id: u64,
     kind: &'static str,
     /// The window's number of the epoch instance.
@@ -40,9 +40,9 @@ struct Told {
 
 impl Epochs {
     /// Reports what has changed in a window since the last look, after a step of `call`.
-    pub(super) fn look(&mut self, window: &WindowState, call: Call, tell: &mut dyn FnMut(Event<'static>)) {
+    pub(super) fn look(&mut self, window: &WindowState, call: Call, report: &mut dyn FnMut(Event<'static>)) {
         let id = window.shared.id;
-        let Self { windows, told } = self;
+        let Self { windows, reported } = self;
         let open = windows.entry(id).or_default();
         let access = match window.access().epoch() {
             // Single locks are epochs of their own, one for each rank.
@@ -54,26 +54,26 @@ impl Epochs {
             if known.map(|known| known.number) == now.map(|(_, number)| number) {
                 continue;
             }
-            if let Some(Told { id: epoch, kind, .. }) = known.take() {
-                tell(Event::EpochClose { id: epoch, window: id, kind, target: None });
+            if let Some(Reported { id: epoch, kind, .. }) = known.take() {
+                report(Event::EpochClose { id: epoch, window: id, kind, target: None });
             }
             *known = now.map(|(kind, number)| {
-                *told += 1;
-                tell(Event::EpochOpen { id: *told, window: id, kind, target: None });
-                Told { id: *told, kind, number }
+                *reported += 1;
+                report(Event::EpochOpen { id: *reported, window: id, kind, target: None });
+                Reported { id: *reported, kind, number }
             });
         }
         if let Call::Lock(rank) | Call::Unlock(rank) = call {
             let (kind, target) = ("lock", Some(rank));
             match (window.lock_for(call), open.locks.get(&rank).copied()) {
                 (RankLock::Held, None) => {
-                    *told += 1;
-                    open.locks.insert(rank, *told);
-                    tell(Event::EpochOpen { id: *told, window: id, kind, target });
+                    *reported += 1;
+                    open.locks.insert(rank, *reported);
+                    report(Event::EpochOpen { id: *reported, window: id, kind, target });
                 }
                 (RankLock::No, Some(epoch)) => {
                     open.locks.remove(&rank);
-                    tell(Event::EpochClose { id: epoch, window: id, kind, target });
+                    report(Event::EpochClose { id: epoch, window: id, kind, target });
                 }
                 (RankLock::Held | RankLock::Changing, _) | (RankLock::No, None) => {}
             }
@@ -81,13 +81,13 @@ impl Epochs {
     }
 
     /// Ends the epochs of a window that is gone.
-    pub(super) fn forget(&mut self, window: WindowId, tell: &mut dyn FnMut(Event<'static>)) {
+    pub(super) fn forget(&mut self, window: WindowId, report: &mut dyn FnMut(Event<'static>)) {
         let Some(open) = self.windows.remove(&window) else { return };
-        for Told { id, kind, .. } in [open.access, open.exposure].into_iter().flatten() {
-            tell(Event::EpochClose { id, window, kind, target: None });
+        for Reported { id, kind, .. } in [open.access, open.exposure].into_iter().flatten() {
+            report(Event::EpochClose { id, window, kind, target: None });
         }
         for (rank, id) in open.locks {
-            tell(Event::EpochClose { id, window, kind: "lock", target: Some(rank) });
+            report(Event::EpochClose { id, window, kind: "lock", target: Some(rank) });
         }
     }
 }

@@ -3,8 +3,8 @@
 //! Groups are lists of ranks, in any order, without repetition, also empty or with the caller among them.
 
 use super::Sync;
-use super::begun::Beginning;
 use super::calls::Window;
+use super::sync_call::CallContext;
 use crate::epoch::{Assert, Call};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::Rank;
@@ -36,7 +36,7 @@ impl Window {
         let legal = Assert::NO_CHECK.with(Assert::NO_STORE).with(Assert::NO_PUT);
         let assert = assert.checked("post", legal)?;
         let group = self.sorted(group, "post")?;
-        self.begin(Call::Post, "post", |Beginning { state, window, .. }| {
+        self.begin(Call::Post, "post", |CallContext { state, window, .. }| {
             window.raise("post")?;
             expose(state, window, &group, assert.has(Assert::NO_CHECK))?;
             Ok(SyncStep::Done)
@@ -67,7 +67,7 @@ impl Window {
     pub(super) fn start_sync(&self, group: &[Rank], assert: Assert) -> Result<Sync> {
         let assert = assert.checked("start", Assert::NO_CHECK)?;
         let group = self.sorted(group, "start")?;
-        self.begin(Call::Start, "start", |Beginning { state, window, .. }| {
+        self.begin(Call::Start, "start", |CallContext { state, window, .. }| {
             window.raise("start")?;
             let mut start = StartSync::begin(state, window, &group, assert.has(Assert::NO_CHECK));
             Ok(if start.poll(state, window) { SyncStep::Held } else { SyncStep::Start(start) })
@@ -91,7 +91,7 @@ impl Window {
     }
 
     pub(super) fn complete_sync(&self) -> Result<Sync> {
-        self.begin(Call::Complete, "complete", |Beginning { state, window, .. }| {
+        self.begin(Call::Complete, "complete", |CallContext { state, window, .. }| {
             Ok(SyncStep::Complete(CompleteSync::begin(state, window)))
         })
     }
@@ -120,7 +120,7 @@ impl Window {
         }
         let _call = self.trace("test", None);
         self.engine().poll();
-        let mut sync = self.begin(Call::Wait, "test", |Beginning { window, .. }| {
+        let mut sync = self.begin(Call::Wait, "test", |CallContext { window, .. }| {
             Ok(SyncStep::Wait(WaitSync::begin(window)))
         })?;
         self.poll_sync(&mut sync).map_err(|error| error.in_call("test"))

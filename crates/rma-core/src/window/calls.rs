@@ -314,13 +314,13 @@ impl Window {
     /// [`Window::direct_load`] where an observer sees it, or operations are counted.
     #[cold]
     fn direct_observed(&self, target: Rank, call: &'static str, len: usize) -> Option<&MappedTarget> {
-        let (observation, tally) = (self.engine.observation(), self.shared.tally.as_deref());
-        if !observation.is_on() && tally.is_none() {
+        let (observation, mapped_counts) = (self.engine.observation(), self.shared.mapped_counts.as_deref());
+        if !observation.is_on() && mapped_counts.is_none() {
             return None;
         }
         let mapped = self.reachable(target)?;
-        if let Some(tally) = tally {
-            tally.count(call, len);
+        if let Some(mapped_counts) = mapped_counts {
+            mapped_counts.count(call, len);
         }
         if observation.is_on() {
             observation.direct(call, self.shared.id, target, len as u64);

@@ -102,8 +102,8 @@ impl WindowCreation {
             let (number, offer) = windows.indices.begin();
             let phase = Phase::Together {
                 compare: Pending::Waiting(compare),
-                offer: Pending::begun(host.begin_reduce(&group, Combine::BitAnd, &offer)),
-                segment: Pending::begun(
+                offer: Pending::started(host.begin_reduce(&group, Combine::BitAnd, &offer)),
+                segment: Pending::started(
                     host.begin_segment(&group, asks.segment(shape, ranks_of_node(host, &group))),
                 ),
             };
@@ -377,8 +377,8 @@ impl WindowCreation {
         let mapped: Arc<[MappedTarget]> = mapped.into_vec().into();
         let first = mapped[0].rank;
         let fast = if self.engine.observation().is_on() { Arc::default() } else { Arc::clone(&mapped) };
-        let tally = self.engine.keeps_statistics().then(Box::default);
-        let silent = if tally.is_some() { Arc::default() } else { Arc::clone(&fast) };
+        let mapped_counts = self.engine.keeps_statistics().then(Box::default);
+        let silent = if mapped_counts.is_some() { Arc::default() } else { Arc::clone(&fast) };
         Ok(Shared {
             id,
             holder,
@@ -388,7 +388,7 @@ impl WindowCreation {
             mapped,
             fast,
             silent,
-            tally,
+            mapped_counts,
             node_targets,
             cells: cells.of_others()?,
             first,

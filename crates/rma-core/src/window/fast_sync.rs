@@ -36,11 +36,11 @@ impl Window {
         let mut absent = shared.absent(number, 0);
         if absent.is_none() {
             if shared.mapped.iter().any(|mapped| mapped.control.is_asleep(Sleep::Fence)) {
-                self.ring(|_| true, Sleep::Fence);
-                // They are rung before this call returns, since no later step does it.
-                let describe = |_: &Core| "room to tell the ranks that sleep in a fence".into();
-                let told = &mut |core: &mut Core| Ok(core.state.wake_ups.is_empty().then_some(()));
-                if let Err(error) = self.engine().wait("fence", &describe, told) {
+                self.wake_sleepers(|_| true, Sleep::Fence);
+                // They are woken before this call returns, since no later step does it.
+                let describe = |_: &Core| "room to wake the ranks that sleep in a fence".into();
+                let are_woken = &mut |core: &mut Core| Ok(core.state.wake_ups.is_empty().then_some(()));
+                if let Err(error) = self.engine().wait("fence", &describe, are_woken) {
                     return Some(Err(error));
                 }
             }
@@ -99,7 +99,7 @@ impl Window {
         }
         shared.access.end_closing();
         if sleeps {
-            self.ring(|place| targets.contains(place), Sleep::Wait);
+            self.wake_sleepers(|place| targets.contains(place), Sleep::Wait);
         }
         self.poll_throttled();
         true
@@ -144,14 +144,14 @@ impl Window {
             self.engine().with(|core| are_node_targets_done(core, shared) && shared.close_all_locked())
         };
         if is_closed {
-            // No ring before: that takes the engine's lock, whose holder may wait for the end of the change.
+            // No wake-up before: that takes the engine's lock, whose holder may wait for the end of the change.
             self.release_all(0, usize::MAX);
             self.poll_throttled();
         }
         is_closed
     }
 
-    /// Gives shared locks back, those of the ranks of the node from one to before another, and rings those whose turn it is.
+    /// Gives shared locks back, those of the ranks of the node from one to before another, and wakes those whose turn it is.
     #[inline]
     fn release_all(&self, from: usize, to: usize) {
         for node_rank in self.shared().node_ranks().take(to).skip(from) {
@@ -180,7 +180,7 @@ impl Window {
             sleeps |= control.is_asleep(Sleep::Start);
         }
         if sleeps {
-            self.ring(|place| origins.contains(place), Sleep::Start);
+            self.wake_sleepers(|place| origins.contains(place), Sleep::Start);
         }
         self.poll_throttled();
         true
@@ -206,18 +206,18 @@ impl Window {
 
     /// Makes mapped targets look again that sleep in a call.
     #[cold]
-    fn ring(&self, mut concerns: impl FnMut(usize) -> bool, call: Sleep) {
+    fn wake_sleepers(&self, mut concerns: impl FnMut(usize) -> bool, call: Sleep) {
         let shared = self.shared();
         self.engine().with(|core| {
             let State { wake_ups, counters, .. } = &mut core.state;
             let sleeps = |mapped: &MappedTarget| mapped.control.is_asleep(call);
             for (place, mapped) in shared.mapped.iter().enumerate() {
                 if concerns(place) && sleeps(mapped) {
-                    locks::ring(wake_ups, counters, shared, shared.group.peer(mapped.rank));
+                    locks::wake_peer(wake_ups, counters, shared, shared.group.peer(mapped.rank));
                 }
             }
         });
-        // They are rung now: the caller may compute for long.
+        // They are woken now: the caller may compute for long.
         self.engine().poll();
     }
 }
@@ -227,7 +227,7 @@ impl Window {
 #[must_use = "others wait for the locks"]
 pub struct HeldInVain(usize);
 
-/// How far an unlock_all call has come when a rank has to be rung.
+/// How far an unlock_all call has come when a rank has to be woken.
 #[derive(Debug)]
 #[must_use = "others wait for the locks"]
 pub struct Released {

@@ -97,8 +97,8 @@ impl WindowFree {
                     }
                     Ok(true) => {
                         core.state.needs_step = true;
-                        let begun = host.begin_barrier(&self.window.shared().group);
-                        begun.map_or_else(Phase::Failing, Phase::Meeting)
+                        let started = host.begin_barrier(&self.window.shared().group);
+                        started.map_or_else(Phase::Failing, Phase::Meeting)
                     }
                     Err(error) => Phase::Failing(error),
                 },
@@ -151,7 +151,7 @@ impl WindowFree {
             shared.access.own();
             shared.active.set_calls(FastCalls::default());
             // Ranks that could not come to the meeting's end have said so.
-            core.state.tell_over(&mut core.windows, shared.id, None);
+            core.state.notify_parting(&mut core.windows, shared.id, None);
             core.state.remove_window(&mut core.windows, shared.id)
         };
         core.withdraw();

@@ -6,7 +6,6 @@
 
 mod active;
 mod agree;
-mod begun;
 mod bequest;
 mod calls;
 mod cells;
@@ -26,12 +25,12 @@ mod revoke;
 mod scattered;
 mod spec;
 mod steps;
+mod sync_call;
 mod synchronize;
 mod typed;
 
 pub use crate::control::{OperationKind, RunStep, Unfinished, UnfinishedReport, WordStep};
 pub use crate::state::{Flavor, Hints};
-pub use begun::Sync;
 pub use calls::Window;
 pub use create::WindowCreation;
 pub use direct_path::DirectPath;
@@ -40,4 +39,5 @@ pub use fast_sync::{HeldInVain, Released};
 pub use free::WindowFree;
 pub use request::OperationRequest;
 pub use spec::WindowSpec;
+pub use sync_call::Sync;
 pub use typed::{Destination, Origin, TargetArea};

@@ -52,7 +52,7 @@ impl Window {
         if self.shared().node_targets.is_empty() {
             return Ok(());
         }
-        let begun = self.engine().with(|core| {
+        let started = self.engine().with(|core| {
             let Core { channel, state, windows, .. } = core;
             windows.operate(self.id(), |window| {
                 let targets = &state.pools.targets;
@@ -64,7 +64,7 @@ impl Window {
                 is_plain.then(|| FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote, true))
             })
         });
-        begun.map_or(Ok(()), |flush| {
+        started.map_or(Ok(()), |flush| {
             self.finish(call, &mut Sync(SyncStep::Flush(flush), Call::UnlockAll, None))
         })
     }

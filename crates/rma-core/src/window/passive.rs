@@ -1,8 +1,8 @@
 //! The window's passive synchronization calls on all targets at once (MPI 3.1 §11.5.3, §11.5.4), blocking and as steps.
 
 use super::Sync;
-use super::begun::Beginning;
 use super::calls::Window;
+use super::sync_call::CallContext;
 use crate::epoch::{Assert, Call, Caller, Reach};
 use crate::error::Result;
 use crate::sync::{FlushAllSync, LockAllSync, SyncStep, UnlockAllSync};
@@ -52,14 +52,14 @@ impl Window {
             return Ok(());
         }
         self.settle_dropped("unlock_all")?;
-        let begun = self.begin_unlock_all_noting();
+        let started = self.begin_unlock_all_noting();
         // The locks go back whatever has become of the store.
-        flushed.and(self.finish_release("unlock_all", begun))
+        flushed.and(self.finish_release("unlock_all", started))
     }
 
     pub(super) fn begin_unlock_all_noting(&self) -> (Result<Sync>, bool) {
         let mut owes = false;
-        let begun = self.begin(Call::UnlockAll, "unlock_all", |Beginning { state, window, .. }| {
+        let started = self.begin(Call::UnlockAll, "unlock_all", |CallContext { state, window, .. }| {
             let mut sync = UnlockAllSync::begin(state, window);
             let is_over = sync.poll(state, window)?;
             owes = !state.wake_ups.is_empty() || window.is_active();
@@ -68,7 +68,7 @@ impl Window {
             }
             Ok(SyncStep::UnlockAll(sync))
         });
-        (begun, owes)
+        (started, owes)
     }
 
     /// `MPI_Win_flush_all` (MPI 3.1 §11.5.4): all operations so far are complete at origin and targets.
@@ -97,7 +97,7 @@ impl Window {
     /// `MPI_ERR_RMA_SYNC` without a passive epoch.
     pub fn sync(&self) -> Result<()> {
         if !self.shared().own().gate.is_locked() {
-            let _over = self.begin(Call::Sync, "win_sync", |Beginning { window, .. }| {
+            let _over = self.begin(Call::Sync, "win_sync", |CallContext { window, .. }| {
                 window.raise("win_sync").map(|()| SyncStep::Done)
             })?;
         }
@@ -122,7 +122,7 @@ impl Window {
     }
 
     pub(super) fn begin_flush_every(&self, call: &'static str, reach: Reach) -> Result<Sync> {
-        self.begin(Call::FlushAll, call, |Beginning { state, window, .. }| {
+        self.begin(Call::FlushAll, call, |CallContext { state, window, .. }| {
             Ok(SyncStep::FlushAll(FlushAllSync::begin(state, window, reach)))
         })
     }

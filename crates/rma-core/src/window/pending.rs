@@ -12,7 +12,7 @@ pub(super) enum Pending {
 }
 
 impl Pending {
-    pub(super) fn begun(request: Result<HostRequest>) -> Self {
+    pub(super) fn started(request: Result<HostRequest>) -> Self {
         request.map_or_else(|error| Self::Came(Err(error)), Self::Waiting)
     }
 

@@ -253,7 +253,7 @@ impl Window {
             self.check_passive(call, target)?;
         }
         Ok(match begin().map_err(|error| error.in_call(call))? {
-            Outcome::Begun(signal) => Some(OperationRequest { signal, ..self.ended(call, target) }),
+            Outcome::Posted(signal) => Some(OperationRequest { signal, ..self.ended(call, target) }),
             Outcome::Done => Some(self.ended(call, target)),
             Outcome::Full => None,
         })

@@ -31,7 +31,7 @@ pub(super) enum Outcome {
     /// It is complete.
     Done,
     /// It is under way.
-    Begun(Option<Arc<Signal>>),
+    Posted(Option<Arc<Signal>>),
     /// There was no operation element.
     Full,
 }
@@ -209,7 +209,7 @@ impl Window {
         } else if self.try_post(target, call, op)?.is_some() {
             return Ok(Outcome::Full);
         }
-        Ok(Outcome::Begun(signal))
+        Ok(Outcome::Posted(signal))
     }
 }
 

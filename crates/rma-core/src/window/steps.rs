@@ -2,8 +2,8 @@
 //! [`super::dropped`] when they are given up.
 
 use super::Sync;
-use super::begun::Beginning;
 use super::calls::Window;
+use super::sync_call::CallContext;
 use crate::epoch::{Assert, Call, Caller, LockKind, Reach};
 use crate::error::Result;
 use crate::ids::Rank;
@@ -127,6 +127,8 @@ impl Window {
     /// # Errors
     /// As [`Window::wait`].
     pub fn begin_wait(&self) -> Result<Sync> {
-        self.begin(Call::Wait, "wait", |Beginning { window, .. }| Ok(SyncStep::Wait(WaitSync::begin(window))))
+        self.begin(Call::Wait, "wait", |CallContext { window, .. }| {
+            Ok(SyncStep::Wait(WaitSync::begin(window)))
+        })
     }
 }

@@ -5,9 +5,9 @@
 //! peers (lessons, fixed 27).
 
 use super::Sync;
-use super::begun::Beginning;
 use super::calls::Window;
 use super::free::WindowFree;
+use super::sync_call::CallContext;
 use crate::control::Wake;
 use crate::engine::Engine;
 use crate::epoch::{Assert, Call, Caller, LockKind, Reach};
@@ -111,7 +111,7 @@ impl Window {
     pub(super) fn fence_sync(&self, assert: Assert) -> Result<Sync> {
         let legal = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE).with(Assert::NO_SUCCEED);
         let assert = assert.checked("fence", legal)?;
-        self.begin(Call::Fence, "fence", |Beginning { channel, state, window, .. }| {
+        self.begin(Call::Fence, "fence", |CallContext { channel, state, window, .. }| {
             Ok(SyncStep::Fence(FenceSync::begin(assert, channel, state, window)))
         })
     }
@@ -219,7 +219,7 @@ impl Window {
             let State { wake_ups, counters, .. } = &mut core.state;
             locks::wake(wake_ups, counters, self.shared(), wake);
         });
-        // They are rung now: the caller may not come back for long.
+        // They are woken now: the caller may not come back for long.
         self.engine().poll();
     }
 
@@ -227,21 +227,21 @@ impl Window {
     pub(super) fn unlock_slowly(&self, target: Rank) -> Result<()> {
         let _call = self.trace("unlock", Some(target));
         self.settle_dropped("unlock")?;
-        let begun = self.begin_unlock_noting(target);
-        self.finish_release("unlock", begun)
+        let started = self.begin_unlock_noting(target);
+        self.finish_release("unlock", started)
     }
 
     /// Ends a call that gives locks back; with what it began comes whether another rank has to be notified.
     pub(super) fn finish_release(
         &self,
         name: &'static str,
-        (begun, owes): (Result<Sync>, bool),
+        (started, owes): (Result<Sync>, bool),
     ) -> Result<()> {
         if owes {
             // Waiting ranks get the lock now: the caller may not come back for long.
             self.engine().poll();
         }
-        let mut sync = begun?;
+        let mut sync = started?;
         if matches!(sync.0, SyncStep::Done) {
             self.poll_throttled();
             return Ok(());
@@ -262,7 +262,7 @@ impl Window {
             return (Err(error), false);
         }
         let mut owes = false;
-        let begun = self.begin(Call::Unlock(target), "unlock", |Beginning { state, window, .. }| {
+        let started = self.begin(Call::Unlock(target), "unlock", |CallContext { state, window, .. }| {
             let sync = UnlockSync::begin(state, window, target);
             owes = !state.wake_ups.is_empty() || window.is_active();
             match sync {
@@ -270,7 +270,7 @@ impl Window {
                 Some(sync) => Ok(SyncStep::Unlock(sync)),
             }
         });
-        (begun, owes)
+        (started, owes)
     }
 
     /// `MPI_Win_flush` (MPI 3.1 §11.5.4): the operations to `target` so far are complete at origin and target.
@@ -340,7 +340,7 @@ impl Window {
             return Ok(Sync(SyncStep::Done, Call::Flush(target), None));
         }
         self.shared().check_rank(target, call)?;
-        self.begin(Call::Flush(target), call, |Beginning { channel, state, window, only_uses }| {
+        self.begin(Call::Flush(target), call, |CallContext { channel, state, window, only_uses }| {
             let permits_calls = only_uses || window.permits_calls(target);
             Ok(SyncStep::Flush(FlushSync::begin(channel, state, window, target, reach, permits_calls)))
         })

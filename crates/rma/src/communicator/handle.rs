@@ -171,7 +171,7 @@ impl Communicator {
     /// Tells the ranks that may wait for this one that it joins nothing any more.
     ///
     /// # Errors
-    /// As `Engine::ring`.
+    /// As `Engine::notify`.
     pub(crate) fn say_farewell(&self) -> Result<()> {
         const CALL: &str = "finalize";
         let peer = |rank: u32| self.group.peer(Rank(rank));

@@ -8,7 +8,7 @@ use super::memory::{Body, Shape, pattern};
 use super::rank::Rank;
 use super::recorder::Event;
 use super::world::World;
-use crate::channel::{Begun, Exposure, Lane, RemoteKey, RemotePlace, TransferError, TransferLimits};
+use crate::channel::{Exposure, Issued, Lane, RemoteKey, RemotePlace, TransferError, TransferLimits};
 use crate::ids::Peer;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
@@ -64,11 +64,11 @@ impl Remote {
     }
 }
 
-fn begin(world: &mut World<'_>, mut offer: impl FnMut(&mut Rank) -> Begun) {
+fn begin(world: &mut World<'_>, mut offer: impl FnMut(&mut Rank) -> Issued) {
     world.until("room for a transfer (R7)", |w| match offer(w.rank(0)) {
-        Begun::Yes => true,
-        Begun::Full => false,
-        Begun::Never => panic!("R7: a plain buffer of this process cannot be used"),
+        Issued::Yes => true,
+        Issued::Full => false,
+        Issued::Never => panic!("R7: a plain buffer of this process cannot be used"),
     });
 }
 
@@ -111,11 +111,11 @@ pub fn r1_places_outside_are_refused(bench: &mut Bench) {
             let Some(remote) = Remote::new(&mut world) else { return world.bench.skip(NONE) };
             let place = remote.place(offset);
             begin(&mut world, |rank| {
-                let begun = match is_read {
+                let issued = match is_read {
                     true => rank.offer_read(Peer(1), place, &vec![0; len]),
                     false => rank.offer_write(Peer(1), place, len, 3),
                 };
-                begun.expect("the peer lives")
+                issued.expect("the peer lives")
             });
             until_answered(&mut world);
             world.settle_all();
@@ -204,7 +204,7 @@ pub fn r6_withdrawn_memory_is_not_touched(bench: &mut Bench) {
         let place = remote.place(0);
         // The peer may have failed: networks need not distinguish a place that is gone from one that never
         // was.
-        if let Ok(Begun::Yes) = world.rank(0).offer_write(Peer(1), place, len, 5) {
+        if let Ok(Issued::Yes) = world.rank(0).offer_write(Peer(1), place, len, 5) {
             until_answered(&mut world);
             assert_ne!(outcomes(&mut world).last(), Some(&Ok(())), "R6: written where nothing is exposed");
         }
@@ -229,8 +229,8 @@ pub fn r8_answers_wake_sleepers(bench: &mut Bench) {
     thread::scope(|scope| {
         scope.spawn(move || {
             for round in 0..200 {
-                let begun = origin.offer_write(Peer(1), place, len, round).expect("the peer lives");
-                assert_eq!(begun, Begun::Yes, "R7: one transfer is no crowd");
+                let issued = origin.offer_write(Peer(1), place, len, round).expect("the peer lives");
+                assert_eq!(issued, Issued::Yes, "R7: one transfer is no crowd");
                 origin.sleep_until("an answer", deadline, |r| r.recorder.transfers.is_empty());
             }
             finished.fetch_add(1, SeqCst);

@@ -4,7 +4,7 @@ use super::ledger::{Expected, Ledger, Stream};
 use super::memory::{Body, Shape, pattern};
 use super::recorder::{Recorder, Transfer};
 use crate::channel::{
-    Armed, Begun, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Lane, Polled, RemotePlace,
+    Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Issued, Lane, Polled, RemotePlace,
     Room, Source, TransferToken,
 };
 use crate::ids::Peer;
@@ -152,13 +152,13 @@ impl Rank {
         place: RemotePlace,
         len: usize,
         seed: u64,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         let buffer = Body::with_pattern(len, Shape::Contiguous, seed);
         let run = buffer.gather().peek(usize::MAX).expect("a body has bytes");
         let token = TransferToken(self.next_token);
         let remote = self.channel().remote_memory().expect("transfers are offered");
-        let begun = remote.write(to, run, place, token);
-        self.note_transfer(token, Transfer { peer: to, buffer, brings: None }, begun)
+        let issued = remote.write(to, run, place, token);
+        self.note_transfer(token, Transfer { peer: to, buffer, brings: None }, issued)
     }
 
     /// Begins to read what is to be there.
@@ -167,36 +167,36 @@ impl Rank {
         from: Peer,
         place: RemotePlace,
         brings: &[u8],
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Issued, Failure> {
         let buffer = Body::new(brings.len(), Shape::Contiguous);
         let run = buffer.scatter().peek(usize::MAX).expect("a body has bytes");
         let token = TransferToken(self.next_token);
         let remote = self.channel().remote_memory().expect("transfers are offered");
-        let begun = remote.read(from, run, place, token);
-        self.note_transfer(token, Transfer { peer: from, buffer, brings: Some(brings.to_vec()) }, begun)
+        let issued = remote.read(from, run, place, token);
+        self.note_transfer(token, Transfer { peer: from, buffer, brings: Some(brings.to_vec()) }, issued)
     }
 
     fn note_transfer(
         &mut self,
         token: TransferToken,
         transfer: Transfer,
-        begun: Result<Begun, Failure>,
-    ) -> Result<Begun, Failure> {
-        match &begun {
-            Ok(Begun::Yes) => {
+        issued: Result<Issued, Failure>,
+    ) -> Result<Issued, Failure> {
+        match &issued {
+            Ok(Issued::Yes) => {
                 self.next_token += 1;
                 self.recorder.transfers.insert(token, transfer);
             }
             refused => {
                 // A buffer that is refused is not the channel's.
-                if matches!(refused, Ok(Begun::Full)) {
+                if matches!(refused, Ok(Issued::Full)) {
                     self.recorder.transfers_full.insert(transfer.peer);
                 }
                 transfer.buffer.poison();
                 self.recorder.keep(transfer.buffer);
             }
         }
-        begun
+        issued
     }
 
     /// Polls and checks what the poll did.

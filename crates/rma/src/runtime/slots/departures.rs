@@ -47,7 +47,7 @@ impl Departures {
     /// Says beside all slots in use that this process joins nothing any more, and wakes the ranks that wait for it.
     ///
     /// # Errors
-    /// As `Engine::ring`.
+    /// As `Engine::notify`.
     pub(crate) fn say_left(&self, caller: Caller<'_>) -> Result<()> {
         let in_use = self.in_use.lock();
         // All are notified, even after one fails.

@@ -350,7 +350,7 @@ impl Members {
         if sleepers.is_empty() {
             return Ok(());
         }
-        runtime.engine.ring(call, sleepers.into_iter())
+        runtime.engine.notify(call, sleepers.into_iter())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Assertions on synchronization calls (MPI 3.1 §11.5.5).
+//! What synchronization calls are given: assertions (MPI 3.1 §11.5.5), and how far a flush goes.
 
 use crate::error::{Error, ErrorClass, Result};
 
@@ -53,4 +53,13 @@ impl Assert {
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
+}
+
+/// What a flush waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The user's buffers may be reused.
+    Local,
+    /// The operations have been executed at the target.
+    Remote,
 }

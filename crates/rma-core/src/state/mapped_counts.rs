@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What the calls on one window have done in mapped memory.
 #[derive(Debug, Default)]
-pub(crate) struct MappedTally {
+pub(crate) struct MappedCounts {
     puts: AtomicU64,
     gets: AtomicU64,
     accumulates: AtomicU64,
     bytes: AtomicU64,
 }
 
-impl MappedTally {
+impl MappedCounts {
     /// A call has reached `len` bytes of mapped memory.
     pub(crate) fn count(&self, call: &str, len: usize) {
         let operations = match call {
@@ -43,12 +43,12 @@ mod tests {
 
     #[test]
     fn calls_are_counted_by_what_they_do() {
-        let tally = MappedTally::default();
+        let counts = MappedCounts::default();
         for (call, len) in [("put", 8), ("put", 1), ("get", 4), ("accumulate", 16), ("fetch_and_op", 8)] {
-            tally.count(call, len);
+            counts.count(call, len);
         }
         let mut counters = Counters::default();
-        tally.add_to(&mut counters);
+        counts.add_to(&mut counters);
         assert_eq!((counters.mapped_puts, counters.mapped_gets, counters.mapped_accumulates), (2, 1, 2));
         assert_eq!(counters.mapped_bytes, 37);
     }

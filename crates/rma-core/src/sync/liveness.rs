@@ -2,7 +2,7 @@
 //!
 //! A death is reported by the launcher, or found by a channel that has contact; a lock in shared memory needs
 //! neither. So a process in its line asks the host now and then ([`crate::host::Vitals`]), makes contact with
-//! those that have ended, so that its channel finds out, and rings the lock's owner. A rung owner asks too,
+//! those that have ended, so that its channel finds out, and wakes the lock's owner. A woken owner asks too,
 //! while others hold its lock or wait for it, and takes the lock from the dead ([`crate::target::recovery`]).
 //! So does one whose lock was frozen by a process that took it for dead, while it lives.
 
@@ -18,9 +18,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// When a wait for a lock asks next.
 #[derive(Debug, Default)]
-pub(crate) struct Vigil(Option<Duration>);
+pub(crate) struct LivenessCheck(Option<Duration>);
 
-impl Vigil {
+impl LivenessCheck {
     /// The wait for the lock of `target` goes on.
     pub(crate) fn look(&mut self, state: &mut State, shared: &Shared, target: Rank) {
         let now = state.host.now();
@@ -35,10 +35,10 @@ impl Vigil {
             if !is_first && (state.suspect(shared, &vitals) || is_frozen) {
                 let owner = shared.group.peer(target);
                 if owner == shared.holder.peer() {
-                    state.suspicion.on_rung();
+                    state.suspicion.on_woken();
                 }
                 let State { wake_ups, counters, .. } = &mut *state;
-                locks::ring(wake_ups, counters, shared, owner);
+                locks::wake_peer(wake_ups, counters, shared, owner);
             }
         }
         state.look_again_by(self.0);
@@ -46,9 +46,9 @@ impl Vigil {
 }
 
 impl State {
-    /// If this process was rung, asks whether the other holders and waiters of its locks live.
-    pub(crate) fn ask_if_rung(&mut self, windows: &mut Windows) {
-        if !self.suspicion.is_rung {
+    /// If this process was woken, asks whether the other holders and waiters of its locks live.
+    pub(crate) fn ask_if_woken(&mut self, windows: &mut Windows) {
+        if !self.suspicion.was_woken {
             return;
         }
         let is_frozen = |window: &&WindowState| window.shared.own().control.lock_state().is_frozen();
@@ -62,17 +62,17 @@ impl State {
         let used = windows.iter().filter(|window| is_used(&window.shared));
         let shared: Vec<_> = used.map(|window| Arc::clone(&window.shared)).collect();
         if shared.is_empty() {
-            self.suspicion.is_rung = false;
+            self.suspicion.was_woken = false;
             return;
         }
         let vitals = self.host.vitals();
         let (now, due) = (self.host.now(), self.suspicion.asked.map(|asked| asked + PAUSE));
         if vitals.own == 0 {
-            self.suspicion.is_rung = false;
+            self.suspicion.was_woken = false;
         } else if let Some(due) = due.filter(|due| now < *due) {
             self.look_again_by(Some(due));
         } else {
-            (self.suspicion.is_rung, self.suspicion.asked) = (false, Some(now));
+            (self.suspicion.was_woken, self.suspicion.asked) = (false, Some(now));
             shared.iter().for_each(|shared| {
                 self.suspect(shared, &vitals);
             });

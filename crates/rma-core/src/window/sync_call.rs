@@ -47,8 +47,8 @@ impl Sync {
     }
 }
 
-/// What a call begins with.
-pub(super) struct Beginning<'a> {
+/// What a call is begun with.
+pub(super) struct CallContext<'a> {
     pub(super) channel: &'a mut dyn Channel,
     pub(super) state: &'a mut State,
     pub(super) window: &'a mut WindowState,
@@ -61,7 +61,7 @@ impl Window {
         &self,
         call: Call,
         name: &'static str,
-        start: impl FnOnce(Beginning<'_>) -> Result<SyncStep>,
+        start: impl FnOnce(CallContext<'_>) -> Result<SyncStep>,
     ) -> Result<Sync> {
         self.engine().with(|core| self.begin_in(core, call, name, start))
     }
@@ -75,7 +75,7 @@ impl Window {
     ) -> Result<Sync> {
         self.engine().with(|core| {
             let mut sync =
-                self.begin_in(core, call, name, |Beginning { state, window, .. }| start(state, window))?;
+                self.begin_in(core, call, name, |CallContext { state, window, .. }| start(state, window))?;
             self.advance(core, &mut sync, name)?;
             Ok(sync)
         })
@@ -86,12 +86,12 @@ impl Window {
         core: &mut Core,
         call: Call,
         name: &'static str,
-        start: impl FnOnce(Beginning<'_>) -> Result<SyncStep>,
+        start: impl FnOnce(CallContext<'_>) -> Result<SyncStep>,
     ) -> Result<Sync> {
         let Core { channel, state, windows, .. } = core;
         // The fast path: in an epoch that the call can only use it is legal, and nothing changes but operations.
         if let Some(window) = windows.get_mut(self.id()).filter(|window| window.only_uses(call)) {
-            let step = start(Beginning { channel: &mut **channel, state, window, only_uses: true })?;
+            let step = start(CallContext { channel: &mut **channel, state, window, only_uses: true })?;
             self.engine().observation().look_at_epochs(window, call);
             if window.is_active() {
                 windows.note_active(self.id());
@@ -107,13 +107,13 @@ impl Window {
             // The call fails when the channel has given the caller's buffers back.
             return Ok(Sync(SyncStep::Revoked, call, None));
         }
-        let begun = window
+        let started = window
             .check_open(name)
             .and_then(|()| window.check_dropped(name))
             .and_then(|()| window.check(&state.pools, call, name))
-            .and_then(|()| start(Beginning { channel: &mut **channel, state, window, only_uses: false }));
+            .and_then(|()| start(CallContext { channel: &mut **channel, state, window, only_uses: false }));
         self.engine().observation().look_at_epochs(window, call);
-        begun.map(|step| Sync(step, call, None))
+        started.map(|step| Sync(step, call, None))
     }
 
     pub(super) fn advance(&self, core: &mut Core, sync: &mut Sync, name: &'static str) -> Result<bool> {
@@ -142,7 +142,7 @@ impl Window {
         }
         let Core { channel, state, windows, .. } = core;
         sync.0.ask_elsewhere(windows, state, self.id());
-        let tells_at_once = sync.0.tells_at_once();
+        let notifies_at_once = sync.0.notifies_at_once();
         // The fast path, as where a call begins.
         let is_over = if let Some(window) = windows.get_mut(self.id()).filter(|window| sync.0.keeps(window)) {
             let is_over = self.poll_on(&mut **channel, state, window, sync, name)?;
@@ -168,7 +168,7 @@ impl Window {
             self.poll_on(&mut **channel, state, window, sync, name)?
         };
         // No step may follow: the caller computes, and others wait for the word of this call.
-        if is_over && tells_at_once && core.channel.keeps_packets() && !core.channel.is_quiet() {
+        if is_over && notifies_at_once && core.channel.keeps_packets() && !core.channel.is_quiet() {
             // What comes meanwhile may be what another thread waits for.
             core.state.must_notify |= core.flush();
         }
