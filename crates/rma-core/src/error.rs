@@ -23,6 +23,8 @@ pub enum ErrorClass {
     Root = 8,
     Group = 9,
     Op = 10,
+    Topology = 11,
+    Dims = 12,
     Arg = 13,
     Unknown = 14,
     Truncate = 15,
@@ -59,7 +61,7 @@ pub enum ErrorClass {
 
 impl ErrorClass {
     /// Every class, in the order of the values.
-    const ALL: [Self; 42] = [
+    const ALL: [Self; 44] = [
         Self::Buffer,
         Self::Count,
         Self::Type,
@@ -70,6 +72,8 @@ impl ErrorClass {
         Self::Root,
         Self::Group,
         Self::Op,
+        Self::Topology,
+        Self::Dims,
         Self::Arg,
         Self::Unknown,
         Self::Truncate,
@@ -122,6 +126,8 @@ impl ErrorClass {
             Self::Root => "MPI_ERR_ROOT",
             Self::Group => "MPI_ERR_GROUP",
             Self::Op => "MPI_ERR_OP",
+            Self::Topology => "MPI_ERR_TOPOLOGY",
+            Self::Dims => "MPI_ERR_DIMS",
             Self::Arg => "MPI_ERR_ARG",
             Self::Unknown => "MPI_ERR_UNKNOWN",
             Self::Truncate => "MPI_ERR_TRUNCATE",

@@ -2,8 +2,9 @@
 //! wait for all of them. The C library is made of it. Programs in Rust need none of it.
 
 pub use crate::collective::{
-    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Combine, ElementWise, Exchange, Gather, Given, Link,
-    Machine, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll, Take,
+    AllGather, AllReduce, AllToAll, Barrier, Broadcast, Combine, EDGE_TAGS, Edge, ElementWise, Exchange,
+    Gather, Given, Link, Machine, Neighbors, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll,
+    Take,
 };
 pub use crate::intercommunicator::{Intercommunicator, Root};
 pub use crate::message::{

@@ -12,6 +12,7 @@
 //! | [`AllGather`] | dissemination (Bruck) | ⌈log2 P⌉ |
 //! | [`AllToAll`] | pairwise, a few at a time ([`Exchange`]) | P - 1 |
 //! | [`ShortAllToAll`] | blocks travel by powers of two (Bruck) | ⌈log2 P⌉ |
+//! | [`Neighbors`] | along the edges of a topology, all at once | one for each edge |
 //!
 //! Blocking collectives of ranks that share memory need no messages while their data are short ([`crate::runtime`]).
 //!
@@ -35,6 +36,7 @@ mod frames;
 mod gather;
 mod given;
 mod link;
+mod neighbors;
 mod reduce;
 mod reduce_scatter;
 mod same_length;
@@ -67,6 +69,7 @@ pub use given::Given;
 pub(crate) use given::packed;
 pub use link::{Link, Machine};
 pub(crate) use link::{Mapped, Step, drive};
+pub use neighbors::{EDGE_TAGS, Edge, Neighbors};
 pub use reduce::Reduce;
 pub use reduce_scatter::ReduceScatter;
 pub use scan::{Prefix, Scan};

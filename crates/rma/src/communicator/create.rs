@@ -113,14 +113,17 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::split`].
     pub fn split_by_node(&self, key: Option<i64>) -> Result<Option<Self>> {
+        let wish = Wish::of(self.runtime(), key.map(|_| self.node()), key.unwrap_or_default());
+        self.split_by("comm_split_type", wish)
+    }
+
+    /// The lowest rank of this one's node, which is the same for all of them and stands for the node.
+    pub fn node(&self) -> u32 {
         let is_here = |rank: &u32| {
             let peer = self.group().peer(Rank(*rank));
             self.runtime().locality(peer) != Locality::Remote
         };
-        // The lowest rank of a node, which is the same for all of them, stands for the node.
-        let node = (0..self.size()).find(is_here).unwrap_or_else(|| self.rank());
-        let wish = Wish::of(self.runtime(), key.map(|_| node), key.unwrap_or_default());
-        self.split_by("comm_split_type", wish)
+        (0..self.size()).find(is_here).unwrap_or_else(|| self.rank())
     }
 
     /// Takes part in a split with arguments that the caller has found wrong, so that the other ranks get an error and do not
