@@ -42,6 +42,11 @@ const FIRST_PAGE: i64 = 4096;
 #[repr(transparent)]
 pub(crate) struct Memory(*mut c_void);
 
+// SAFETY: a number here: only those parts of the library that read or write there follow it.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
 /// A word of the program that the library keeps and hands back, and never looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]

@@ -45,4 +45,5 @@ mod process;
 mod request;
 mod start;
 mod tool;
+mod topology;
 mod window;

@@ -172,6 +172,11 @@ impl Process {
         self.world.inner.engine().poll_throttled();
     }
 
+    /// Makes threads that wait look again, after a change that no packet brings.
+    pub(crate) fn tell(&self) {
+        self.world.inner.engine().tell();
+    }
+
     /// Moves what can be moved now.
     pub(crate) fn poll(&self) {
         self.world.inner.engine().poll();

@@ -2,8 +2,8 @@
 //!
 //! It declares the functions that are asked for, in the order and the groups of the table, each with its
 //! profiling twin. Types are those of the ABI (MPI 5.0, chapter 20): the names of the structures behind
-//! handles matter, because C++ puts them into the names of functions. Deprecated and removed names are left
-//! out.
+//! handles matter, because C++ puts them into the names of functions. Deprecated and removed names, and what Fortran needs, are there
+//! for programs that ask for them by a macro.
 
 use super::tables::{Constant, ENUMERATIONS, HANDLES, Kind, Tables};
 use super::unsupported::Unsupported;
@@ -56,6 +56,26 @@ const CLOSING: &str = "
 
 #endif
 ";
+
+/// Groups that a program has to ask for: the macro, and what stands in front of the functions.
+const OPT_IN: [(&str, &str, &str); 2] = [
+    (
+        "fortran",
+        FORTRAN,
+        "typedef int MPI_Fint;\n\n\
+         #define MPI_F_STATUS_SIZE 8\n\
+         #define MPI_F_SOURCE 0\n\
+         #define MPI_F_TAG 1\n\
+         #define MPI_F_ERROR 2\n\
+         #define MPI_F_STATUS_IGNORE ((MPI_Fint *)0)\n\
+         #define MPI_F_STATUSES_IGNORE ((MPI_Fint *)0)\n\n",
+    ),
+    ("removed", REMOVED, "typedef MPI_Comm_errhandler_function MPI_Handler_function;\n\n"),
+];
+/// Asks for `MPI_Fint` and the conversions of handles, which are for an `INTEGER` of 32 bits.
+pub(super) const FORTRAN: &str = "RMA_MPI_FINT";
+/// Asks for the names that the standard has deprecated or removed.
+pub(super) const REMOVED: &str = "RMA_MPI_1";
 
 /// The handles of the tool interface.
 const TOOL_HANDLES: [&str; 6] = [
@@ -202,8 +222,12 @@ fn functions(tables: &Tables, declared: &BTreeSet<String>, text: &mut String) {
     let mut group = "";
     for function in tables.functions.iter().filter(|function| declared.contains(&function.name)) {
         if group != function.group {
+            text.push_str(end_of(group));
             group = &function.group;
             let _ = writeln!(text, "\n/* {group} */");
+            if let Some((_, asks, before)) = opt_in(group) {
+                let _ = write!(text, "#ifdef {asks}\n{before}");
+            }
         }
         for twin in ["", "P"] {
             let space = if function.returns.ends_with('*') { "" } else { " " };
@@ -214,6 +238,15 @@ fn functions(tables: &Tables, declared: &BTreeSet<String>, text: &mut String) {
             );
         }
     }
+    text.push_str(end_of(group));
+}
+
+fn opt_in(group: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    OPT_IN.iter().find(|(name, ..)| *name == group)
+}
+
+fn end_of(group: &str) -> &'static str {
+    if opt_in(group).is_some() { "#endif\n" } else { "" }
 }
 
 #[cfg(test)]
@@ -224,7 +257,7 @@ mod tests {
         let constants = "name\ttype\tvalue\nMPI_SUM\tMPI_Op\t0x00000021\nMPI_ANY_TAG\tint\t-2\nMPI_HERE\tMPI_Offset\t-1\n\
                          MPI_IN_PLACE\tvoid*\t1\nMPI_PLUS\talias\tMPI_SUM\nMPI_ABI_Count\talias\tMPI_ABI_Offset\n";
         let functions = "group\tname\treturns\tparameters\nrma\tMPI_Put\tint\tint a\nrma\tMPI_Get\tint\tint b\n\
-                         time\tMPI_Wtime\tdouble\tvoid\n";
+                         fortran\tMPI_Op_c2f\tMPI_Fint\tMPI_Op op\ntime\tMPI_Wtime\tdouble\tvoid\n";
         let declared = declared.iter().map(|name| (*name).to_owned()).collect();
         let [group, name, answer] = ["files", "MPI_File_open", "error"].map(str::to_owned);
         let unsupported = [Unsupported { group, name, answer }];
@@ -248,6 +281,16 @@ mod tests {
             ]
         );
         assert!(header.contains("typedef MPI_Offset MPI_Count;\n"));
+    }
+
+    #[test]
+    fn what_is_asked_for_stands_between_its_macro_and_the_end_of_that() {
+        for declared in [&["MPI_Op_c2f"][..], &["MPI_Op_c2f", "MPI_Wtime"]] {
+            let header = header(declared);
+            let (_, block) = header.split_once("#ifdef RMA_MPI_FINT\ntypedef int MPI_Fint;\n").unwrap();
+            let (block, _) = block.split_once("#endif\n").unwrap();
+            assert!(block.ends_with("MPI_Fint MPI_Op_c2f(MPI_Op op);\nMPI_Fint PMPI_Op_c2f(MPI_Op op);\n"));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Two programs. One compares every constant with the table and is run; the other takes the address of everything that the
 //! header declares and is linked with the library, so a name that is declared and not there is named by the linker.
 
+use super::header::{FORTRAN, REMOVED};
 use super::tables::{Constant, Kind, Tables};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -114,8 +115,8 @@ fn values(types: &[String], constants: &[Constant]) -> String {
 
 /// A program that needs every declared function, and its twin, to link.
 fn addresses(declared: &BTreeSet<String>) -> String {
-    let mut text =
-        "#include <mpi.h>\n\ntypedef void any(void);\n\nint main(void) {\n    any *all[] = {\n".to_owned();
+    let mut text = format!("#define {FORTRAN}\n#define {REMOVED}\n");
+    text.push_str("#include <mpi.h>\n\ntypedef void any(void);\n\nint main(void) {\n    any *all[] = {\n");
     for name in declared {
         let _ = writeln!(text, "        (any *)(intptr_t)&{name}, (any *)(intptr_t)&P{name},");
     }

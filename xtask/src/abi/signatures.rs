@@ -10,7 +10,7 @@ use super::tables::{Function, HANDLES, Tables};
 /// What Rust may call a type of C that is passed by value.
 fn names_of(c: &str) -> Vec<&str> {
     match c {
-        "int" => vec!["c_int", "i32"],
+        "int" | "MPI_Fint" => vec!["c_int", "i32"],
         "double" => vec!["f64", "c_double"],
         "char" => vec!["c_char"],
         "MPI_Aint" => vec!["MPI_Aint", "isize"],

@@ -129,7 +129,7 @@ entry! {
     }
 }
 
-fn create_into(
+pub(super) fn create_into(
     kind: Kind,
     function: Option<ErrhandlerFunction>,
     errhandler: Out<MPI_Errhandler>,

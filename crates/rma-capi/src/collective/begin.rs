@@ -20,9 +20,9 @@ use std::slice::from_ref;
 /// A call on a communicator.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    name: &'static str,
+    pub(super) name: &'static str,
     pub(crate) process: &'static Process,
-    comm: &'static Comm,
+    pub(super) comm: &'static Comm,
     handle: MPI_Comm,
     /// Whether it returns when the collective is over; then it may go another way.
     is_blocking: bool,
@@ -78,7 +78,7 @@ impl Call {
         self.comm.inter.as_ref().map(|comm| InterCall { call: self, comm })
     }
 
-    fn rank(self) -> usize {
+    pub(super) fn rank(self) -> usize {
         self.comm.inner.rank() as usize
     }
 
@@ -104,12 +104,17 @@ impl Call {
         })
     }
 
+    /// Checks a root before the call begins; between two groups, the beginning finds out.
+    pub(crate) fn check_root(self, root: c_int) -> Result<()> {
+        if self.comm.inter.is_some() { Ok(()) } else { self.root(root).map(drop) }
+    }
+
     /// The communicator, if this call blocks.
     fn runs_on(self) -> Option<&'static Communicator> {
         self.is_blocking.then_some(&*self.comm.inner)
     }
 
-    fn begin<M, F>(self, machine: M, store: F) -> UnderWay
+    pub(super) fn begin<M, F>(self, machine: M, store: F) -> UnderWay
     where
         M: Machine + Send + 'static,
         M::Output: Send + 'static,

@@ -52,8 +52,13 @@ impl UnderWay {
     /// # Errors
     /// `MPI_ERR_NO_MEM` when no handle is left.
     pub(crate) fn enter(self, request: Out<MPI_Request>) -> Result<()> {
-        let pending = self.pending.expect("only blocking collectives end before they are waited for");
-        request.set("request", enter(pending, self.raiser)?)
+        let raiser = self.raiser.clone();
+        request.set("request", enter(self.into_pending(), raiser)?)
+    }
+
+    /// What is under way, of a call that does not block.
+    pub(crate) fn into_pending(self) -> Box<dyn Pending> {
+        self.pending.expect("only blocking collectives end before they are waited for")
     }
 }
 

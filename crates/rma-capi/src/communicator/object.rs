@@ -7,6 +7,7 @@ use crate::attributes::{Attributes, Kind, Owner};
 use crate::errors::{Attached, Raiser, Subject};
 use crate::handle::Table;
 use crate::name::Name;
+use crate::topology::Topology;
 use rma::raw::Intercommunicator;
 use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -22,6 +23,7 @@ pub(crate) struct Comm {
     pub(crate) name: Name,
     pub(crate) attributes: Attributes,
     pub(crate) hints: Hints,
+    pub(crate) topology: Option<Arc<Topology>>,
     partners: Partners,
 }
 
@@ -42,7 +44,16 @@ impl Comm {
             name: Name::of(name),
             attributes: Attributes::new(),
             hints: Hints::default(),
+            topology: None,
         }
+    }
+
+    /// Its topology.
+    ///
+    /// # Errors
+    /// `MPI_ERR_TOPOLOGY` when it has none.
+    pub(crate) fn topology(&self) -> Result<&Topology> {
+        self.topology.as_deref().ok_or_else(|| Error::new(ErrorClass::Topology, "", "comm has no topology"))
     }
 
     /// Enters a communicator made from this one. It has this one's error handler, and neither name nor attributes.
@@ -64,7 +75,12 @@ impl Comm {
     /// What a communicator made from this one has before its ranks are known.
     pub(crate) fn offspring(&self, hints: Hints) -> Offspring {
         let handler = Arc::new(Attached::inherited(&self.handler));
-        Offspring { handler, attributes: Attributes::new(), hints }
+        Offspring { handler, attributes: Attributes::new(), hints, topology: None }
+    }
+
+    /// What a duplicate of this one has before its ranks are known.
+    pub(crate) fn duplicate(&self, hints: Hints) -> Offspring {
+        Offspring { topology: self.topology.clone(), ..self.offspring(hints) }
     }
 
     /// The communicator of one group.
@@ -98,6 +114,29 @@ pub(crate) struct Offspring {
     handler: Arc<Attached>,
     pub(crate) attributes: Attributes,
     hints: Hints,
+    pub(crate) topology: Option<Arc<Topology>>,
+}
+
+/// A communicator's ranks and topology under a handle of their own, which stays good when the program frees the communicator.
+pub(crate) struct Twin(MPI_Comm);
+
+impl Twin {
+    /// # Errors
+    /// `MPI_ERR_NO_MEM` when no handle is left.
+    pub(crate) fn of(comm: &Comm) -> Result<Self> {
+        let twin = comm.duplicate(Hints::default());
+        twin.enter_itself_or(Arc::clone(&comm.inner), comm.inter.clone(), || {}).map(Self)
+    }
+
+    pub(crate) fn handle(&self) -> MPI_Comm {
+        self.0
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        COMMS.remove(self.0);
+    }
 }
 
 impl Offspring {
@@ -111,15 +150,26 @@ impl Offspring {
         inner: Arc<Communicator>,
         inter: Option<Arc<Intercommunicator>>,
     ) -> Result<MPI_Comm> {
-        let Self { handler, attributes, hints } = self;
+        let (own, between) = (Arc::clone(&inner), inter.clone());
+        self.enter_itself_or(inner, inter, || disown(&own, between.as_deref()))
+    }
+
+    /// As [`Offspring::enter_itself`], with what happens when no handle is left.
+    fn enter_itself_or(
+        self,
+        inner: Arc<Communicator>,
+        inter: Option<Arc<Intercommunicator>>,
+        give_up: impl FnOnce(),
+    ) -> Result<MPI_Comm> {
+        let Self { handler, attributes, hints, topology } = self;
         let partners = match &inter {
             None => Partners::Own(Arc::clone(&inner)),
             Some(inter) => Partners::Remote(Arc::clone(inter)),
         };
-        let (own, between) = (Arc::clone(&inner), inter.clone());
-        let comm = Comm { inner, inter, handler, name: Name::default(), attributes, hints, partners };
+        let comm =
+            Comm { inner, inter, handler, name: Name::default(), attributes, hints, topology, partners };
         COMMS.insert(comm).ok_or_else(|| {
-            disown(&own, between.as_deref());
+            give_up();
             Error::new(ErrorClass::NoMem, "", "no handle is left for another communicator")
         })
     }

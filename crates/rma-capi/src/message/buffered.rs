@@ -55,14 +55,17 @@ pub(crate) fn send<C: Wide>(
 ) -> Result<()> {
     let comm = process.comm(handle)?;
     let address = Address::new(comm.partners(), dest, tag)?;
-    let sending = begin_send_of(comm, address, buffer(elements))?;
-    let owner = Some(handle).filter(|_| BUFFERS.lock().contains_key(&Some(handle)));
+    leave(handle, begin_send_of(comm, address, buffer(elements))?);
+    process.poll();
+    Ok(())
+}
+
+/// Keeps a message of a communicator as one that is in a buffer.
+pub(super) fn leave(comm: MPI_Comm, sending: Sending) {
+    let owner = Some(comm).filter(|_| BUFFERS.lock().contains_key(&Some(comm)));
     let mut leaving = LEAVING.lock();
     leaving.retain_mut(|(_, sending)| sending.take_end().is_none());
     leaving.push((owner, sending));
-    drop(leaving);
-    process.poll();
-    Ok(())
 }
 
 pub(crate) fn attach(owner: Owner, memory: Memory, size: impl Wide) -> Result<()> {

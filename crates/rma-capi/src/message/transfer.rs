@@ -8,9 +8,9 @@ use crate::datatype::{self, dense_bytes};
 use crate::overlap::{Touched, check_apart};
 use crate::process::Sought;
 use crate::request::{End, Pending, Status};
-use rma::Result;
 use rma::raw::{MatchedMessage, ReceiveRequest, SendMode, SendRequest, ShortReceive};
-use rma_core::datatype::Scatter;
+use rma::{Communicator, Result};
+use rma_core::datatype::{Datatype, Scatter};
 
 /// Elements of the program.
 #[derive(Clone, Copy)]
@@ -19,6 +19,14 @@ pub(crate) struct Buffer<C> {
     pub(crate) address: Memory,
     pub(crate) count: C,
     pub(crate) datatype: MPI_Datatype,
+}
+
+/// The same, whatever becomes of the handle of the datatype.
+pub(crate) struct Elements {
+    name: &'static str,
+    address: Memory,
+    count: u64,
+    datatype: Datatype,
 }
 
 /// A message that leaves, or, to `MPI_PROC_NULL`, none.
@@ -42,6 +50,13 @@ impl<C: Wide> Buffer<C> {
     pub(crate) fn check_elements(&self) -> Result<()> {
         datatype::committed("datatype", self.datatype)?;
         count("count", self.count).map(drop)
+    }
+
+    /// The elements, with all checked but the address.
+    pub(crate) fn elements(&self) -> Result<Elements> {
+        let count = count("count", self.count)?;
+        let datatype = datatype::committed("datatype", self.datatype)?;
+        Ok(Elements { name: self.name, address: self.address, count, datatype })
     }
 
     /// Room for a message.
@@ -71,6 +86,15 @@ impl<C: Wide> Buffer<C> {
     fn touched(&self) -> Result<Option<Touched>> {
         let datatype = datatype::committed("datatype", self.datatype)?;
         Ok(Touched::by(self.address, count("count", self.count)?, &datatype))
+    }
+}
+
+impl Elements {
+    /// Sends them on the fast path, if they lie without gaps; see [`has_left`].
+    pub(crate) fn have_left(&self, comm: &Communicator, Address { scope, to, tag }: Address) -> bool {
+        let len = self.datatype.dense_len(self.count);
+        let span = len.and_then(|len| self.address.readable_at_all(len));
+        span.is_some_and(|span| comm.runtime().try_send(to, scope, tag, span))
     }
 }
 
@@ -124,11 +148,20 @@ pub(crate) fn begin_send<C: Wide>(
     buffer: Buffer<C>,
     mode: SendMode,
 ) -> Result<Sending> {
-    let elements = count("count", buffer.count)?;
-    let datatype = datatype::committed("datatype", buffer.datatype)?;
-    let Some(Address { scope, to, tag }) = address else { return Ok(Sending(None)) };
-    let message = buffer.address.gather(buffer.name, elements, &datatype)?;
-    let messenger = comm.inner.runtime().messenger();
+    let elements = buffer.elements()?;
+    let Some(address) = address else { return Ok(Sending::NOTHING) };
+    begin_send_elements(&comm.inner, address, &elements, mode)
+}
+
+/// As [`begin_send`], of elements whose handle may be gone.
+pub(crate) fn begin_send_elements(
+    comm: &Communicator,
+    Address { scope, to, tag }: Address,
+    elements: &Elements,
+    mode: SendMode,
+) -> Result<Sending> {
+    let message = elements.address.gather(elements.name, elements.count, &elements.datatype)?;
+    let messenger = comm.runtime().messenger();
     // SAFETY: MPI forbids the program to change or free the buffer of a send before the send is complete
     // (§3.7.2), which it learns only when the request has ended.
     let request = unsafe { messenger.begin_send_from(to, scope, tag, message, mode) }?;
@@ -136,11 +169,10 @@ pub(crate) fn begin_send<C: Wide>(
 }
 
 /// The elements' bytes, packed.
-fn copy<C: Wide>(buffer: Buffer<C>) -> Result<Vec<u8>> {
-    let elements = count("count", buffer.count)?;
-    let datatype = datatype::committed("datatype", buffer.datatype)?;
-    let mut message = vec![0; datatype::bytes("count", buffer.count, &datatype)? as usize];
-    buffer.address.gather(buffer.name, elements, &datatype)?.read(&mut message);
+fn copy(elements: &Elements) -> Result<Vec<u8>> {
+    let len = datatype::bytes("count", elements.count as i64, &elements.datatype)?;
+    let mut message = vec![0; len as usize];
+    elements.address.gather(elements.name, elements.count, &elements.datatype)?.read(&mut message);
     Ok(message)
 }
 
@@ -150,11 +182,19 @@ pub(crate) fn begin_send_of<C: Wide>(
     address: Option<Address>,
     buffer: Buffer<C>,
 ) -> Result<Sending> {
-    let Some(Address { scope, to, tag }) = address else {
-        return buffer.check_elements().map(|()| Sending(None));
-    };
-    let message = copy(buffer)?;
-    Ok(Sending(Some(comm.inner.runtime().messenger().begin_send(to, scope, tag, message)?)))
+    let elements = buffer.elements()?;
+    let Some(address) = address else { return Ok(Sending::NOTHING) };
+    begin_send_copy(&comm.inner, address, &elements)
+}
+
+/// As [`begin_send_of`], of elements whose handle may be gone.
+pub(crate) fn begin_send_copy(
+    comm: &Communicator,
+    Address { scope, to, tag }: Address,
+    elements: &Elements,
+) -> Result<Sending> {
+    let message = copy(elements)?;
+    Ok(Sending(Some(comm.runtime().messenger().begin_send(to, scope, tag, message)?)))
 }
 
 /// Begins to receive into the program's memory.
@@ -163,15 +203,34 @@ pub(crate) fn begin_receive<C: Wide>(
     wanted: Option<Wanted>,
     buffer: Buffer<C>,
 ) -> Result<Receiving> {
-    let Some(Wanted { scope, source, tag }) = wanted else {
+    let Some(wanted) = wanted else {
         return buffer.check_elements().map(|()| Receiving::Nothing);
     };
-    let memory = buffer.scatter()?;
-    let messenger = comm.inner.runtime().messenger();
+    begin_receive_into(&comm.inner, comm.partners().clone(), wanted, buffer.scatter()?)
+}
+
+/// Begins to receive elements whose handle may be gone.
+pub(crate) fn begin_receive_elements(
+    comm: &Communicator,
+    partners: Partners,
+    wanted: Wanted,
+    elements: &Elements,
+) -> Result<Receiving> {
+    let memory = elements.address.scatter(elements.name, elements.count, &elements.datatype)?;
+    begin_receive_into(comm, partners, wanted, memory)
+}
+
+fn begin_receive_into(
+    comm: &Communicator,
+    partners: Partners,
+    Wanted { scope, source, tag }: Wanted,
+    memory: Scatter,
+) -> Result<Receiving> {
+    let messenger = comm.runtime().messenger();
     // SAFETY: MPI forbids the program to touch the buffer of a receive before the receive is complete
     // (§3.7.2), which it learns only when the request has ended.
     let request = unsafe { messenger.begin_receive_into(scope, source, tag, memory) }?;
-    Ok(Receiving::Message { partners: comm.partners().clone(), request })
+    Ok(Receiving::Message { partners, request })
 }
 
 /// Begins to receive a message that was taken out of matching.

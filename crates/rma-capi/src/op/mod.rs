@@ -7,6 +7,6 @@ mod object;
 mod predefined;
 mod user;
 
-pub(crate) use object::{OPS, combine, unknown, user};
+pub(crate) use object::{OPS, Twin, combine, unknown, user};
 pub(crate) use predefined::{reduce_op, refused};
 pub(crate) use user::{Function, UserOp};

@@ -27,6 +27,27 @@ pub(crate) fn combine(op: MPI_Op, handle: MPI_Datatype) -> Result<Arc<dyn Combin
     }
 }
 
+/// An operation under a handle of its own, which stays good when the program frees the operation.
+pub(crate) struct Twin(MPI_Op);
+
+impl Twin {
+    /// `None` when no handle is left.
+    pub(crate) fn of(op: MPI_Op) -> Option<Self> {
+        user(op).map_or(Some(op), |user| OPS.insert(*user)).map(Self)
+    }
+
+    pub(crate) fn handle(&self) -> MPI_Op {
+        self.0
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        // Of a predefined one the table knows nothing.
+        OPS.remove(self.0);
+    }
+}
+
 /// The program's operation of a handle.
 pub(crate) fn user(op: MPI_Op) -> Option<&'static UserOp> {
     // SAFETY: MPI forbids to free an operation while another thread passes it to a call.

@@ -10,7 +10,7 @@
 //! A handle is kind, generation and index, as those of the table are, of a kind of its own. Invariants: a slot's generation is
 //! odd while the program has its request; it grows by one with each change, so that a handle is good for one request.
 
-use super::object::{Listed, Request, State, next_call};
+use super::object::{Kind, Listed, Request, State, next_call};
 use super::status::{End, Status, StatusOut};
 use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
 use crate::arguments::Out;
@@ -83,7 +83,8 @@ impl Slot {
 
     pub(crate) fn request(&self) -> Arc<Request> {
         let end = || Mutex::new(State::Ended(End::done()));
-        let request = || Request { state: end(), raiser: Raiser::None, listed: Listed::never() };
+        let request =
+            || Request { state: end(), raiser: Raiser::None, listed: Listed::never(), kind: Kind::Single };
         Arc::clone(self.request.get_or_init(|| Arc::new(request())))
     }
 }

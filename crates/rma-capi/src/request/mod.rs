@@ -2,18 +2,21 @@
 //!
 //! ```text
 //!   Active ── what is under way says how it ended ──> Ended ── told to the program ──> gone
+//!     ^                                                              |
+//!     └──────────── started again ──────────── Inactive <────────────┘ of a persistent request
 //! ```
 //!
 //! What is under way is a [`Pending`]: a message, a collective, a one-sided operation. The calls know nothing else of
 //! it, so that one call completes any mixture. Waiting is the runtime's; looking at a request moves nothing.
 
 pub(crate) mod ended;
+pub(crate) mod generalized;
 mod object;
 pub(crate) mod status;
 
 pub(crate) use ended::{give_back, take_ended};
 pub(crate) use object::{
-    Numbers, Pending, REQUESTS, Request, enter, enter_or_end, free, get, next_call, remove, wait_for,
-    wait_within,
+    Numbers, Pending, REQUESTS, Request, Settled, Start, enter, enter_or_end, enter_persistent, free, get,
+    next_call, settle, wait_for, wait_within,
 };
 pub(crate) use status::{End, Status, StatusOut};

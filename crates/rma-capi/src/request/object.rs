@@ -1,9 +1,10 @@
-//! A request and its table: what is under way, how it ended, and waiting for it.
+//! A request and its table: what is under way, how it ended, what becomes of it then, and waiting for it.
 
 use super::ended::{self, take_ended};
+use super::generalized::Generalized;
 use super::status::{End, StatusOut};
 use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
-use crate::errors::Raiser;
+use crate::errors::{Failure, Raiser};
 use crate::handle::Table;
 use crate::process::{Process, Seek, Sought};
 use parking_lot::Mutex;
@@ -33,12 +34,28 @@ pub(crate) trait Pending: Send {
     fn cancel(&mut self) {}
 }
 
+/// What a persistent request stands for (MPI 5.0 §3.9): it can be started again and again, whatever the program frees meanwhile.
+pub(crate) trait Start: Send + Sync {
+    fn start(&self) -> Result<Box<dyn Pending>>;
+}
+
 /// A request of the program.
 pub(crate) struct Request {
     pub(super) state: Mutex<State>,
     /// Whose handler gets its errors.
     pub(crate) raiser: Raiser,
     pub(crate) listed: Listed,
+    pub(super) kind: Kind,
+}
+
+/// What becomes of a request whose end the program has been told.
+pub(super) enum Kind {
+    /// It is gone.
+    Single,
+    /// It is inactive, and can be started.
+    Persistent(Box<dyn Start>),
+    /// It is gone, and the program's functions are called.
+    Generalized(Arc<Generalized>),
 }
 
 /// The last call that found a request in an array.
@@ -59,6 +76,8 @@ impl Listed {
 }
 
 pub(super) enum State {
+    /// A persistent request that is not started: calls treat it as a null one.
+    Inactive,
     Active(Box<dyn Pending>),
     Ended(End),
 }
@@ -81,7 +100,38 @@ impl Request {
         }
         match &*state {
             State::Ended(end) => Some(end.clone()),
-            State::Active(_) => None,
+            State::Active(_) | State::Inactive => None,
+        }
+    }
+
+    /// Whether there is nothing to wait for.
+    pub(crate) fn is_inactive(&self) -> bool {
+        matches!(&*self.state.lock(), State::Inactive)
+    }
+
+    /// Starts a persistent request.
+    ///
+    /// # Errors
+    /// `MPI_ERR_REQUEST` when it is another kind of request, or active; what the start of its operation answers.
+    pub(crate) fn start(&self) -> Result<()> {
+        let refuse = |cause: &str| Err(Error::new(ErrorClass::Request, "", cause));
+        let Kind::Persistent(operation) = &self.kind else {
+            return refuse("request is not persistent, so it cannot be started");
+        };
+        if !self.is_inactive() {
+            return refuse("request is active: it was started, and is not complete yet");
+        }
+        // The operation begins under the engine's lock, which threads that wait take before this one.
+        let pending = operation.start()?;
+        *self.state.lock() = State::Active(pending);
+        Ok(())
+    }
+
+    /// An end as the program is told of it: of a generalized request, its function says how it ended.
+    pub(crate) fn told(&self, end: End) -> End {
+        match &self.kind {
+            Kind::Generalized(generalized) => generalized.query(),
+            Kind::Single | Kind::Persistent(_) => end,
         }
     }
 
@@ -103,11 +153,78 @@ impl Request {
         call
     }
 
-    pub(crate) fn cancel(&self) {
-        if let State::Active(pending) = &mut *self.state.lock() {
-            pending.cancel();
+    /// Takes it back, if it can be.
+    ///
+    /// # Errors
+    /// `MPI_ERR_REQUEST` when it is inactive; what the program's function answers.
+    pub(crate) fn cancel(&self) -> Result<()> {
+        if let Kind::Generalized(generalized) = &self.kind {
+            return generalized.cancel();
+        }
+        match &mut *self.state.lock() {
+            State::Active(pending) => pending.cancel(),
+            State::Ended(_) => {}
+            State::Inactive => {
+                let cause = "request is persistent and inactive: there is nothing to cancel";
+                return Err(Error::new(ErrorClass::Request, "", cause));
+            }
+        }
+        Ok(())
+    }
+
+    /// The functions of the program behind it.
+    ///
+    /// # Errors
+    /// `MPI_ERR_REQUEST` when it is no generalized request.
+    pub(crate) fn generalized(&self) -> Result<&Generalized> {
+        match &self.kind {
+            Kind::Generalized(generalized) => Ok(generalized),
+            Kind::Single | Kind::Persistent(_) => {
+                Err(Error::new(ErrorClass::Request, "", "request is no generalized request"))
+            }
         }
     }
+}
+
+/// What a call does about a request that has ended.
+pub(crate) struct Settled {
+    /// What the program has in its place from now on.
+    pub(crate) handle: MPI_Request,
+    pub(crate) raiser: Raiser,
+    pub(crate) end: End,
+}
+
+impl Settled {
+    pub(crate) fn into_result(self) -> Result<(), Failure> {
+        let raiser = self.raiser;
+        self.end.into_result().map(drop).map_err(|error| Failure { error, raiser })
+    }
+}
+
+/// Takes out a request that has ended, or makes it inactive. One that may wait in vain stays as it is.
+pub(crate) fn settle(handle: MPI_Request, end: End) -> Settled {
+    let raiser_of = |request: &Request| request.raiser.clone();
+    let found = match ended::Slot::of(handle) {
+        None => REQUESTS.share(handle),
+        Some(_) => None,
+    };
+    if end.is_no_end() {
+        return Settled { handle, raiser: found.as_deref().map_or(Raiser::None, raiser_of), end };
+    }
+    if let Some(request) = &found
+        && let Kind::Persistent(_) = request.kind
+    {
+        *request.state.lock() = State::Inactive;
+        return Settled { handle, raiser: raiser_of(request), end };
+    }
+    let Some(request) = remove(handle) else {
+        return Settled { handle: MPI_REQUEST_NULL, raiser: Raiser::None, end };
+    };
+    let end = match &request.kind {
+        Kind::Generalized(generalized) => generalized.freed(request.told(end)),
+        Kind::Single | Kind::Persistent(_) => end,
+    };
+    Settled { handle: MPI_REQUEST_NULL, raiser: raiser_of(&request), end }
 }
 
 /// Enters a request.
@@ -115,12 +232,20 @@ impl Request {
 /// # Errors
 /// `MPI_ERR_NO_MEM` when no handle is left.
 pub(crate) fn enter(pending: Box<dyn Pending>, raiser: Raiser) -> Result<MPI_Request> {
+    enter_kind(State::Active(pending), raiser, Kind::Single)
+}
+
+/// Enters a persistent request, which is inactive.
+///
+/// # Errors
+/// As [`enter`].
+pub(crate) fn enter_persistent(operation: impl Start + 'static, raiser: Raiser) -> Result<MPI_Request> {
+    enter_kind(State::Inactive, raiser, Kind::Persistent(Box::new(operation)))
+}
+
+pub(super) fn enter_kind(state: State, raiser: Raiser, kind: Kind) -> Result<MPI_Request> {
     REQUESTS
-        .insert(Arc::new(Request {
-            state: Mutex::new(State::Active(pending)),
-            raiser,
-            listed: Listed::never(),
-        }))
+        .insert(Arc::new(Request { state: Mutex::new(state), raiser, listed: Listed::never(), kind }))
         .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another request"))
 }
 
@@ -134,7 +259,7 @@ pub(crate) fn enter_or_end<P: Pending + 'static>(mut pending: P, raiser: Raiser)
 }
 
 /// Takes a request out.
-pub(crate) fn remove(request: MPI_Request) -> Option<Arc<Request>> {
+pub(super) fn remove(request: MPI_Request) -> Option<Arc<Request>> {
     match ended::Slot::of(request) {
         Some(slot) => slot.give_back(request).then(|| slot.request()),
         None => REQUESTS.remove(request).map(|request| *request),
@@ -220,9 +345,28 @@ pub(crate) fn get(request: MPI_Request) -> Result<Arc<Request>> {
     })
 }
 
+/// Takes a generalized request out that nothing waits for, and tells the program's function.
+///
+/// # Errors
+/// What that answers.
+pub(crate) fn remove_generalized(request: MPI_Request) -> Result<()> {
+    match remove(request) {
+        None => Ok(()),
+        Some(removed) => removed.generalized()?.freed(End::done()).into_result().map(drop),
+    }
+}
+
 /// Frees a request; what it stands for goes on.
 pub(crate) fn free(request: MPI_Request) -> Result<()> {
-    get(request)?;
+    let found = get(request)?;
+    if let Kind::Generalized(generalized) = &found.kind {
+        // Without the lock of what was freed: the program's function may call the library.
+        return match generalized.free_when_complete() {
+            // The program completes it by a copy of the handle.
+            false => Ok(()),
+            true => remove_generalized(request),
+        };
+    }
     let mut freed = FREED.lock();
     freed.retain_mut(|pending| pending.take_end().is_none());
     if let Some(request) = remove(request) {

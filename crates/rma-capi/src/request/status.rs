@@ -61,12 +61,22 @@ impl Status {
         }
     }
 
-    fn to_abi(self, error: c_int) -> MPI_Status {
+    pub(super) fn to_abi(self, error: c_int) -> MPI_Status {
         let mut status =
             MPI_Status { MPI_SOURCE: self.source, MPI_TAG: self.tag, MPI_ERROR: error, MPI_internal: [0; 5] };
         set_bytes(&mut status.MPI_internal, self.bytes);
         status.MPI_internal[IS_CANCELLED] = self.is_cancelled.into();
         status
+    }
+
+    /// What a status of the program says.
+    pub(super) fn of_abi(status: &MPI_Status) -> Self {
+        Self {
+            source: status.MPI_SOURCE,
+            tag: status.MPI_TAG,
+            bytes: bytes_in(&status.MPI_internal),
+            is_cancelled: status.MPI_internal[IS_CANCELLED] != 0,
+        }
     }
 }
 
@@ -136,8 +146,11 @@ pub(crate) fn set_bytes(internal: &mut [c_int; 5], bytes: u64) {
 
 /// The number of bytes that a status tells.
 pub(crate) fn bytes_of(status: In<MPI_Status>) -> Result<u64> {
-    let internal = status.one("status")?.MPI_internal;
-    Ok(u64::from(internal[BYTES_LOW] as u32) | u64::from(internal[BYTES_HIGH] as u32) << 32)
+    Ok(bytes_in(&status.one("status")?.MPI_internal))
+}
+
+fn bytes_in(internal: &[c_int; 5]) -> u64 {
+    u64::from(internal[BYTES_LOW] as u32) | u64::from(internal[BYTES_HIGH] as u32) << 32
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::communicator::{TAG_UB, owner};
 use crate::entry::entry;
 use crate::errors::{Raiser, last_used_code};
 use crate::process::Process;
+use rma::Result;
 use std::ffi::c_int;
 
 entry! {
@@ -28,16 +29,7 @@ entry! {
         attribute_val: Out<Opaque>,
         flag: Out<c_int>,
     ) raises Raiser::Comm(comm); |process| {
-        let attributes = &process.comm(comm)?.attributes;
-        let found = match predefined(process, comm_keyval) {
-            Some(value) => Some(value),
-            None => attributes.get(Kind::Comm, comm_keyval)?,
-        };
-        flag.check("flag")?;
-        if let Some(value) = found {
-            attribute_val.set("attribute_val", value)?;
-        }
-        flag.set("flag", found.is_some().into())
+        get(process, comm, comm_keyval, attribute_val, flag)
     }
 
     /// `MPI_Comm_set_attr`.
@@ -46,13 +38,48 @@ entry! {
         comm_keyval: c_int,
         attribute_val: Opaque,
     ) raises Raiser::Comm(comm); |process| {
-        process.comm(comm)?.attributes.set(owner(comm), comm_keyval, attribute_val)
+        set(process, comm, comm_keyval, attribute_val)
     }
 
     /// `MPI_Comm_delete_attr`.
     fn MPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) raises Raiser::Comm(comm); |process| {
-        process.comm(comm)?.attributes.delete(owner(comm), comm_keyval)
+        delete(process, comm, comm_keyval)
     }
+}
+
+/// What the calls that get an attribute do.
+pub(in crate::calls) fn get(
+    process: &'static Process,
+    comm: MPI_Comm,
+    keyval: c_int,
+    attribute_val: Out<Opaque>,
+    flag: Out<c_int>,
+) -> Result<()> {
+    let attributes = &process.comm(comm)?.attributes;
+    let found = match predefined(process, keyval) {
+        Some(value) => Some(value),
+        None => attributes.get(Kind::Comm, keyval)?,
+    };
+    flag.check("flag")?;
+    if let Some(value) = found {
+        attribute_val.set("attribute_val", value)?;
+    }
+    flag.set("flag", found.is_some().into())
+}
+
+/// What the calls that set one do.
+pub(in crate::calls) fn set(
+    process: &'static Process,
+    comm: MPI_Comm,
+    keyval: c_int,
+    value: Opaque,
+) -> Result<()> {
+    process.comm(comm)?.attributes.set(owner(comm), keyval, value)
+}
+
+/// What the calls that delete one do.
+pub(in crate::calls) fn delete(process: &'static Process, comm: MPI_Comm, keyval: c_int) -> Result<()> {
+    process.comm(comm)?.attributes.delete(owner(comm), keyval)
 }
 
 /// The standard's attributes, and that of its fault chapter to be, on every communicator: addresses of numbers.

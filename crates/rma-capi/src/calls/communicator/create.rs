@@ -6,11 +6,14 @@ use crate::arguments::{Out, negative};
 use crate::communicator::{COMMS, Comm, Hints, disown, owner};
 use crate::entry::entry;
 use crate::errors::Raiser;
+use crate::message::buffered::Flush;
 use crate::process::Process;
+use crate::request::wait_for;
 use crate::{group, info};
 use rma::raw::Intercommunicator;
 use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
+use std::sync::Arc;
 
 entry! {
     /// `MPI_Comm_dup`: attributes are copied; hints, since MPI 4.0, and the name are not.
@@ -105,15 +108,28 @@ entry! {
 
     /// `MPI_Comm_free`. Operations under way on it end as if it were still there.
     fn MPI_Comm_free(comm: Out<MPI_Comm>) raises Raiser::comm_at(comm); |process| {
-        let handle = comm.current().one("comm")?;
-        let found = process.comm(handle)?;
-        if matches!(handle, MPI_COMM_WORLD | MPI_COMM_SELF) {
-            return Err(Error::new(ErrorClass::Comm, "", "predefined communicators cannot be freed"));
-        }
-        found.attributes.delete_all(owner(handle))?;
-        COMMS.remove(handle);
-        comm.set("comm", MPI_COMM_NULL)
+        free(process, comm)
     }
+
+    /// `MPI_Comm_disconnect` (§11.10.4): as [`MPI_Comm_free`], after what this rank has sent in buffers has left. The ranks stay
+    /// connected by the job.
+    fn MPI_Comm_disconnect(comm: Out<MPI_Comm>) raises Raiser::comm_at(comm); |process| {
+        let handle = comm.current().one("comm")?;
+        process.comm(handle)?;
+        wait_for(process, &mut Flush(Some(handle)), None)?;
+        free(process, comm)
+    }
+}
+
+fn free(process: &'static Process, comm: Out<MPI_Comm>) -> Result<()> {
+    let handle = comm.current().one("comm")?;
+    let found = process.comm(handle)?;
+    if matches!(handle, MPI_COMM_WORLD | MPI_COMM_SELF) {
+        return Err(Error::new(ErrorClass::Comm, "", "predefined communicators cannot be freed"));
+    }
+    found.attributes.delete_all(owner(handle))?;
+    COMMS.remove(handle);
+    comm.set("comm", MPI_COMM_NULL)
 }
 
 /// Makes a communicator of the same ranks, and lets the functions of the attributes decide what it gets of
@@ -130,7 +146,7 @@ fn duplicate(
         None => {
             let inner = old.inner.duplicate()?;
             let hints = hints.inspect_err(|_| inner.disown())?;
-            old.enter(inner, hints)?
+            old.duplicate(hints).enter_itself(Arc::new(inner), None)?
         }
         Some(inter) => {
             let inter = inter.duplicate()?;

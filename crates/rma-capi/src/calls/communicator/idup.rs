@@ -43,7 +43,7 @@ fn duplicate(
 ) -> Result<()> {
     let old = process.comm(comm)?;
     let prepared = newcomm.check("newcomm").and(request.check("request")).and(hints).and_then(|hints| {
-        let offspring = old.offspring(hints);
+        let offspring = old.duplicate(hints);
         match old.attributes.copy_to(owner(comm), &offspring.attributes) {
             Ok(()) => Ok(offspring),
             Err(error) => {

@@ -7,3 +7,5 @@ mod hints;
 mod idup;
 mod inter;
 mod query;
+
+pub(super) use attributes::{delete as delete_attribute, get as get_attribute, set as set_attribute};

@@ -19,12 +19,6 @@ entry! {
         size.set("size", process.comm(comm)?.inner.size() as c_int)
     }
 
-    /// `MPI_Topo_test` (§8.5.5): no communicator has a topology, since the library has no calls that give one.
-    fn MPI_Topo_test(comm: MPI_Comm, status: Out<c_int>) raises Raiser::Comm(comm); |process| {
-        process.comm(comm)?;
-        status.set("status", MPI_UNDEFINED)
-    }
-
     /// `MPI_Comm_get_parent` (§11.8.2): always null, since the library has no calls that spawn processes.
     fn MPI_Comm_get_parent(parent: Out<MPI_Comm>) raises Raiser::None; |_| {
         parent.set("parent", MPI_COMM_NULL)

@@ -36,6 +36,43 @@ entry! {
         size.set("size", get("datatype", datatype)?.size() as MPI_Count)
     }
 
+    /// `MPI_Type_size_x`, deprecated: as `MPI_Type_size_c`.
+    fn MPI_Type_size_x(datatype: MPI_Datatype, size: Out<MPI_Count>) raises Raiser::None; |_| {
+        size.set("size", get("datatype", datatype)?.size() as MPI_Count)
+    }
+
+    /// `MPI_Type_get_extent_x`, deprecated: as `MPI_Type_get_extent_c`.
+    fn MPI_Type_get_extent_x(
+        datatype: MPI_Datatype,
+        lb: Out<MPI_Count>,
+        extent: Out<MPI_Count>,
+    ) raises Raiser::None; |_| { extent_of(datatype, lb, extent) }
+
+    /// `MPI_Type_get_true_extent_x`, deprecated: as `MPI_Type_get_true_extent_c`.
+    fn MPI_Type_get_true_extent_x(
+        datatype: MPI_Datatype,
+        true_lb: Out<MPI_Count>,
+        true_extent: Out<MPI_Count>,
+    ) raises Raiser::None; |_| { true_extent_of(datatype, true_lb, true_extent) }
+
+    /// `MPI_Type_get_value_index` (§5.1.1): the pair type of a value and an index, if there is one.
+    fn MPI_Type_get_value_index(
+        value_type: MPI_Datatype,
+        index_type: MPI_Datatype,
+        pair_type: Out<MPI_Datatype>,
+    ) raises Raiser::None; |_| {
+        let pair = match (get("value_type", value_type).map(|_| value_type)?, index_type) {
+            (MPI_FLOAT, MPI_INT) => MPI_FLOAT_INT,
+            (MPI_DOUBLE, MPI_INT) => MPI_DOUBLE_INT,
+            (MPI_LONG, MPI_INT) => MPI_LONG_INT,
+            (MPI_INT, MPI_INT) => MPI_2INT,
+            (MPI_SHORT, MPI_INT) => MPI_SHORT_INT,
+            (MPI_LONG_DOUBLE, MPI_INT) => MPI_LONG_DOUBLE_INT,
+            _ => get("index_type", index_type).map(|_| MPI_DATATYPE_NULL)?,
+        };
+        pair_type.set("pair_type", pair)
+    }
+
     /// `MPI_Type_set_name` (§7.8).
     fn MPI_Type_set_name(datatype: MPI_Datatype, type_name: Text) raises Raiser::None; |_| {
         name_of(datatype)?.set("type_name", type_name)

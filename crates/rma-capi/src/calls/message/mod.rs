@@ -2,6 +2,7 @@
 
 mod buffered;
 mod exchange;
+mod persistent;
 mod probe;
 mod receive;
 mod send;

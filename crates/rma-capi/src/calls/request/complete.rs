@@ -5,7 +5,8 @@ use crate::arguments::Out;
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
 use crate::request::ended::{Slot, try_test, try_wait};
-use crate::request::{End, Status, StatusOut, free, get, remove};
+use crate::request::{End, Status, StatusOut, free, get, settle};
+use rma::Result;
 use std::ffi::c_int;
 
 entry_of_any! {
@@ -21,6 +22,10 @@ entry_of_any! {
             return complete(request, handle, End::done(), status);
         }
         let found = get(handle)?;
+        if found.is_inactive() {
+            Status::store_empty(status);
+            return Ok(());
+        }
         let end = process.wait_for(found.call(), &|each| found.seek(each), || Ok(found.look()))?;
         complete(request, handle, end, status)
     }
@@ -30,7 +35,7 @@ entry_of_any! {
         let handle = request.current().one("request")?;
         flag.check("flag")?;
         if Slot::of(handle).is_some() { process.poll_throttled() } else { process.poll() }
-        if handle == MPI_REQUEST_NULL {
+        if is_inactive(handle)? {
             Status::store_empty(status);
             return Ok(flag.set("flag", 1)?);
         }
@@ -52,12 +57,13 @@ entry! {
         status: StatusOut,
     ) raises Raiser::None; |process| {
         process.poll();
-        if request == MPI_REQUEST_NULL {
+        if is_inactive(request)? {
             flag.set("flag", 1)?;
             Status::store_empty(status);
             return Ok(());
         }
-        let end = get(request)?.look();
+        let found = get(request)?;
+        let end = found.look().map(|end| found.told(end));
         flag.set("flag", end.is_some().into())?;
         if let Some(end) = end {
             end.status.store(status);
@@ -71,9 +77,10 @@ entry! {
         request.set("request", MPI_REQUEST_NULL)
     }
 
-    /// `MPI_Cancel` (§3.8.4): of receives that nothing has matched. Everything else ends by itself.
+    /// `MPI_Cancel` (§3.8.4): of receives that nothing has matched, and what the program's own function cancels. Everything else
+    /// ends by itself.
     fn MPI_Cancel(request: Out<MPI_Request>) raises Raiser::None; |process| {
-        get(request.current().one("request")?)?.cancel();
+        get(request.current().one("request")?)?.cancel()?;
         // A thread that waits for the receive hears of its end by this step.
         process.poll();
         Ok(())
@@ -86,13 +93,16 @@ fn complete(
     handle: MPI_Request,
     end: End,
     status: StatusOut,
-) -> Result<(), Failure> {
-    if end.is_no_end() {
-        let raiser = get(handle).map_or(Raiser::None, |request| request.raiser.clone());
-        return end.into_result().map(drop).map_err(|error| Failure { error, raiser });
+) -> std::result::Result<(), Failure> {
+    let settled = settle(handle, end);
+    request.set("request", settled.handle)?;
+    if !settled.end.is_no_end() {
+        settled.end.status.store(status);
     }
-    let raiser = remove(handle).map_or(Raiser::None, |request| request.raiser.clone());
-    request.set("request", MPI_REQUEST_NULL)?;
-    end.status.store(status);
-    end.into_result().map(drop).map_err(|error| Failure { error, raiser })
+    settled.into_result()
+}
+
+/// Whether there is nothing to wait for: the request is null, or persistent and not started.
+fn is_inactive(request: MPI_Request) -> Result<bool> {
+    Ok(request == MPI_REQUEST_NULL || get(request)?.is_inactive())
 }

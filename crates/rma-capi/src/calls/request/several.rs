@@ -11,7 +11,7 @@ use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
 use crate::process::Sought;
 use crate::request::ended::{count_of_ended, end_all, try_wait_all};
-use crate::request::{End, Request, Status, StatusOut, get, next_call, remove};
+use crate::request::{End, Request, Settled, Status, StatusOut, get, next_call, settle};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -140,8 +140,9 @@ entry! {
         let is_done = list.active().iter().all(|index| ends[*index].is_some());
         flag.set("flag", is_done.into())?;
         if is_done {
-            let empty = End::done();
-            End::store_all(ends.iter().map(|end| end.as_ref().unwrap_or(&empty)), array_of_statuses);
+            let told = |(index, end): (usize, Option<End>)| end.map_or_else(End::done, |end| list.told(index, end));
+            let ends: Vec<_> = ends.into_iter().enumerate().map(told).collect();
+            End::store_all(ends.iter(), array_of_statuses);
         }
         Ok(())
     }
@@ -161,7 +162,7 @@ entry! {
         flag.set("flag", (active.is_empty() || found.is_some()).into())?;
         indx.set("indx", found.as_ref().map_or(MPI_UNDEFINED, |(index, _)| *index as c_int))?;
         match found {
-            Some((_, end)) => end.status.store(status),
+            Some((index, end)) => list.told(index, end).status.store(status),
             None if active.is_empty() => Status::store_empty(status),
             None => {}
         }
@@ -186,12 +187,13 @@ entry! {
         for (place, (index, _)) in ends.iter().enumerate() {
             array_of_indices.set_at("array_of_indices", place, *index as c_int)?;
         }
-        End::store_all(ends.iter().map(|(_, end)| end), array_of_statuses);
+        let ends: Vec<_> = ends.into_iter().map(|(index, end)| list.told(index, end)).collect();
+        End::store_all(ends.iter(), array_of_statuses);
         outcount.set("outcount", ends.len() as c_int)
     }
 }
 
-/// Requests of a call; `None` stands for a null request.
+/// Requests of a call; `None` stands for a null request, and for one that is persistent and inactive.
 struct List(Vec<Option<(MPI_Request, Arc<Request>)>>);
 
 impl List {
@@ -199,7 +201,8 @@ impl List {
         let handles = requests.many("array_of_requests", len("count", count)?)?;
         let find = |handle: MPI_Request| match handle {
             MPI_REQUEST_NULL => Ok(None),
-            handle => get(handle).map(|request| Some((handle, request))),
+            handle => get(handle)
+                .map(|request| Some((handle, request)).filter(|(_, request)| !request.is_inactive())),
         };
         handles.into_iter().map(find).collect::<Result<_>>().map(Self)
     }
@@ -220,7 +223,15 @@ impl List {
         Ok(list)
     }
 
-    /// The places of those that are not null.
+    /// An end as the program is told of it, by a call that leaves the request where it is.
+    fn told(&self, index: usize, end: End) -> End {
+        match &self.0[index] {
+            None => end,
+            Some((_, request)) => request.told(end),
+        }
+    }
+
+    /// The places of those that are active.
     fn active(&self) -> Vec<usize> {
         (0..self.0.len()).filter(|index| self.0[*index].is_some()).collect()
     }
@@ -242,16 +253,10 @@ impl List {
         active.iter().filter_map(|index| self.look(*index).map(|end| (*index, end))).collect()
     }
 
-    /// Takes a request out that has ended, in the program's array too; one that may wait in vain stays.
-    fn remove(&self, index: usize, requests: Out<MPI_Request>, end: End) -> Result<(), Failure> {
-        if end.is_no_end() {
-            let raiser = self.0[index].as_ref().map_or(Raiser::None, |(_, request)| request.raiser.clone());
-            return end.into_result().map(drop).map_err(|error| Failure { error, raiser });
-        }
-        let removed = self.0[index].as_ref().and_then(|(handle, _)| remove(*handle));
-        requests.set_at("array_of_requests", index, MPI_REQUEST_NULL)?;
-        let raiser = removed.map_or(Raiser::None, |request| request.raiser.clone());
-        end.into_result().map(drop).map_err(|error| Failure { error, raiser })
+    /// Takes a request out that has ended; one that may wait in vain stays.
+    fn settle(&self, index: usize, end: End) -> Settled {
+        let handle = self.0[index].as_ref().map_or(MPI_REQUEST_NULL, |(handle, _)| *handle);
+        settle(handle, end)
     }
 
     /// Takes out what has ended; null requests have empty statuses, and what has not ended is pending.
@@ -262,16 +267,19 @@ impl List {
         statuses: StatusOut,
     ) -> Result<(), Failure> {
         let (empty, pending) = (End::done(), End::pending());
-        let told = ends.iter().zip(&self.0).map(|(end, request)| match (end, request) {
-            (Some(end), _) => end,
+        let settle = |(index, end): (usize, Option<End>)| end.map(|end| self.settle(index, end));
+        let settled: Vec<_> = ends.into_iter().enumerate().map(settle).collect();
+        let told = settled.iter().zip(&self.0).map(|(settled, request)| match (settled, request) {
+            (Some(settled), _) => &settled.end,
             (None, None) => &empty,
             (None, Some(_)) => &pending,
         });
         End::store_all(told, statuses);
         let mut first = Ok(());
-        for (index, end) in ends.into_iter().enumerate() {
-            if let Some(end) = end {
-                keep_first(&mut first, self.remove(index, requests, end));
+        for (index, settled) in settled.into_iter().enumerate() {
+            if let Some(settled) = settled {
+                requests.set_at("array_of_requests", index, settled.handle)?;
+                keep_first(&mut first, settled.into_result());
             }
         }
         first.map_err(in_status)
@@ -290,8 +298,10 @@ impl List {
             return Ok(indx.set("indx", MPI_UNDEFINED)?);
         };
         indx.set("indx", index as c_int)?;
-        end.status.store(status);
-        self.remove(index, requests, end)
+        let settled = self.settle(index, end);
+        settled.end.status.store(status);
+        requests.set_at("array_of_requests", index, settled.handle)?;
+        settled.into_result()
     }
 
     /// Takes out those that `ended` finds among the places of active ones.
@@ -309,11 +319,14 @@ impl List {
         }
         let ends = ended(&active)?;
         outcount.set("outcount", ends.len() as c_int)?;
-        End::store_all(ends.iter().map(|(_, end)| end), statuses);
+        let settle = |(index, end): (usize, End)| (index, self.settle(index, end));
+        let settled: Vec<_> = ends.into_iter().map(settle).collect();
+        End::store_all(settled.iter().map(|(_, settled)| &settled.end), statuses);
         let mut first = Ok(());
-        for (place, (index, end)) in ends.into_iter().enumerate() {
+        for (place, (index, settled)) in settled.into_iter().enumerate() {
             indices.set_at("array_of_indices", place, index as c_int)?;
-            keep_first(&mut first, self.remove(index, requests, end));
+            requests.set_at("array_of_requests", index, settled.handle)?;
+            keep_first(&mut first, settled.into_result());
         }
         first.map_err(in_status)
     }

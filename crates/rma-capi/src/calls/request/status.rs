@@ -26,6 +26,16 @@ forms! {
 }
 
 entry! {
+    /// `MPI_Get_elements_x`, deprecated: as `MPI_Get_elements_c`.
+    fn MPI_Get_elements_x(status: In<MPI_Status>, datatype: MPI_Datatype, count: Out<MPI_Count>) raises Raiser::None; |_| {
+        get_elements(status, datatype, count)
+    }
+
+    /// `MPI_Status_set_elements_x`, deprecated: as `MPI_Status_set_elements_c`.
+    fn MPI_Status_set_elements_x(status: StatusOut, datatype: MPI_Datatype, count: MPI_Count) raises Raiser::None; |_| {
+        set_elements(status, datatype, count)
+    }
+
     /// `MPI_Test_cancelled` (§3.8.5).
     fn MPI_Test_cancelled(status: In<MPI_Status>, flag: Out<c_int>) raises Raiser::None; |_| {
         flag.set("flag", status.one("status")?.MPI_internal[IS_CANCELLED])

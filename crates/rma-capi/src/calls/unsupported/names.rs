@@ -101,7 +101,6 @@ unsupported! {
         MPI_Close_port
         MPI_Comm_accept
         MPI_Comm_connect
-        MPI_Comm_disconnect
         MPI_Comm_join
         MPI_Publish_name
         MPI_Unpublish_name
@@ -125,145 +124,26 @@ unsupported! {
         MPI_Session_attach_buffer_c
         MPI_Session_detach_buffer
         MPI_Session_detach_buffer_c
-        MPI_Cart_create
-        MPI_Cart_get
-        MPI_Cart_coords
-        MPI_Cart_rank
-        MPI_Cart_shift
-        MPI_Cart_sub
-        MPI_Cart_map
-        MPI_Cartdim_get
-        MPI_Graph_create
-        MPI_Graph_get
-        MPI_Graph_map
-        MPI_Graph_neighbors
-        MPI_Graph_neighbors_count
-        MPI_Graphdims_get
-        MPI_Dims_create
-        MPI_Dist_graph_create
-        MPI_Dist_graph_create_adjacent
-        MPI_Dist_graph_neighbors
-        MPI_Dist_graph_neighbors_count
-        MPI_Neighbor_allgather
-        MPI_Neighbor_allgather_c
-        MPI_Neighbor_allgatherv
-        MPI_Neighbor_allgatherv_c
-        MPI_Neighbor_alltoall
-        MPI_Neighbor_alltoall_c
-        MPI_Neighbor_alltoallv
-        MPI_Neighbor_alltoallv_c
-        MPI_Neighbor_alltoallw
-        MPI_Neighbor_alltoallw_c
-        MPI_Ineighbor_allgather
-        MPI_Ineighbor_allgather_c
-        MPI_Ineighbor_allgatherv
-        MPI_Ineighbor_allgatherv_c
-        MPI_Ineighbor_alltoall
-        MPI_Ineighbor_alltoall_c
-        MPI_Ineighbor_alltoallv
-        MPI_Ineighbor_alltoallv_c
-        MPI_Ineighbor_alltoallw
-        MPI_Ineighbor_alltoallw_c
-        MPI_Neighbor_allgather_init
-        MPI_Neighbor_allgather_init_c
-        MPI_Neighbor_allgatherv_init
-        MPI_Neighbor_allgatherv_init_c
-        MPI_Neighbor_alltoall_init
-        MPI_Neighbor_alltoall_init_c
-        MPI_Neighbor_alltoallv_init
-        MPI_Neighbor_alltoallv_init_c
-        MPI_Neighbor_alltoallw_init
-        MPI_Neighbor_alltoallw_init_c
-        MPI_Send_init
-        MPI_Send_init_c
-        MPI_Bsend_init
-        MPI_Bsend_init_c
-        MPI_Ssend_init
-        MPI_Ssend_init_c
-        MPI_Rsend_init
-        MPI_Rsend_init_c
-        MPI_Recv_init
-        MPI_Recv_init_c
-        MPI_Start
-        MPI_Startall
-        MPI_Barrier_init
-        MPI_Bcast_init
-        MPI_Bcast_init_c
-        MPI_Gather_init
-        MPI_Gather_init_c
-        MPI_Gatherv_init
-        MPI_Gatherv_init_c
-        MPI_Scatter_init
-        MPI_Scatter_init_c
-        MPI_Scatterv_init
-        MPI_Scatterv_init_c
-        MPI_Allgather_init
-        MPI_Allgather_init_c
-        MPI_Allgatherv_init
-        MPI_Allgatherv_init_c
-        MPI_Alltoall_init
-        MPI_Alltoall_init_c
-        MPI_Alltoallv_init
-        MPI_Alltoallv_init_c
-        MPI_Alltoallw_init
-        MPI_Alltoallw_init_c
-        MPI_Reduce_init
-        MPI_Reduce_init_c
-        MPI_Allreduce_init
-        MPI_Allreduce_init_c
-        MPI_Reduce_scatter_init
-        MPI_Reduce_scatter_init_c
-        MPI_Reduce_scatter_block_init
-        MPI_Reduce_scatter_block_init_c
-        MPI_Scan_init
-        MPI_Scan_init_c
-        MPI_Exscan_init
-        MPI_Exscan_init_c
         MPI_Psend_init
         MPI_Precv_init
         MPI_Pready
         MPI_Pready_range
         MPI_Pready_list
         MPI_Parrived
-        MPI_Grequest_start
-        MPI_Grequest_complete
         MPI_Type_create_f90_integer
         MPI_Type_create_f90_real
         MPI_Type_create_f90_complex
-        MPI_Type_size_x
-        MPI_Type_get_extent_x
-        MPI_Type_get_true_extent_x
-        MPI_Get_elements_x
-        MPI_Status_set_elements_x
         MPI_Pack_external
         MPI_Pack_external_c
         MPI_Unpack_external
         MPI_Unpack_external_c
         MPI_Pack_external_size
         MPI_Pack_external_size_c
-        MPI_Type_get_value_index
         MPI_Get_hw_resource_info
         MPI_Abi_get_fortran_info
         MPI_Abi_set_fortran_info
         MPI_Abi_get_fortran_booleans
         MPI_Abi_set_fortran_booleans
-        MPI_Status_c2f
-        MPI_Status_f2c
-        MPI_Attr_delete
-        MPI_Attr_get
-        MPI_Attr_put
-        MPI_Keyval_create
-        MPI_Keyval_free
-        MPI_Address
-        MPI_Errhandler_create
-        MPI_Errhandler_get
-        MPI_Errhandler_set
-        MPI_Type_extent
-        MPI_Type_hindexed
-        MPI_Type_hvector
-        MPI_Type_lb
-        MPI_Type_struct
-        MPI_Type_ub
     }
     code {
         MPI_T_event_get_num

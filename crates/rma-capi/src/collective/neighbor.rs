@@ -1,0 +1,60 @@
+//! Neighborhood collectives (MPI 5.0 §8.6): a block along each edge of the topology. One beginning serves them all: what differs is
+//! where the blocks lie.
+
+use super::begin::{Begun, Call};
+use super::data::{Data, Room};
+use crate::topology::Neighborhood;
+use rma::Result;
+use rma::raw::{EDGE_TAGS, Edge, Neighbors};
+
+/// A call, and the neighbors of this rank.
+pub(crate) struct Hood {
+    pub(crate) call: Call,
+    neighbors: Neighborhood,
+}
+
+impl Hood {
+    /// # Errors
+    /// `MPI_ERR_TOPOLOGY` when the communicator has none.
+    pub(crate) fn new(call: Call) -> Result<Self> {
+        let neighbors = call.comm.topology()?.neighborhood(call.rank() as u32);
+        Ok(Self { call, neighbors })
+    }
+
+    /// Number of blocks that come, those that come from no process included.
+    pub(crate) fn sources(&self) -> usize {
+        self.neighbors.sources.len()
+    }
+
+    /// Number of blocks that go, likewise.
+    pub(crate) fn destinations(&self) -> usize {
+        self.neighbors.destinations.len()
+    }
+
+    /// One block for all destinations.
+    pub(crate) fn same(&self, block: Data) -> Vec<Data> {
+        vec![block; self.destinations()]
+    }
+}
+
+/// Begins with a block for each destination and room for one of each source.
+pub(crate) fn begin(hood: Hood, send: &[Data], recv: &[Data]) -> Begun {
+    let Hood { call, neighbors } = hood;
+    Data::check_apart(send, recv)?;
+    let (mut gives, mut takes, mut rooms) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, (rank, data)) in neighbors.destinations.iter().zip(send).enumerate() {
+        if let Some(rank) = *rank {
+            let tag = neighbors.tag_of_destination(place) % EDGE_TAGS;
+            gives.push(Edge { rank, tag, block: data.given()? });
+        }
+    }
+    for (place, (rank, data)) in neighbors.sources.iter().zip(recv).enumerate() {
+        if let Some(rank) = *rank {
+            let (room, tag) = (data.room()?, neighbors.tag_of_source(place) % EDGE_TAGS);
+            takes.push(Edge { rank, tag, block: room.take() });
+            rooms.push(room);
+        }
+    }
+    let machine = Neighbors::new(call.comm.inner.link(), gives, takes);
+    Ok(call.begin(machine, move |blocks| Room::store_rest(&mut rooms, &blocks)))
+}

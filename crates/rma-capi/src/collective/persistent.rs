@@ -1,0 +1,71 @@
+//! Persistent collectives (MPI 5.0 §6.13): a nonblocking one that begins again with each start. What its arguments name is kept until
+//! the request is freed: the ranks, the datatypes, the operation.
+
+use super::begin::{Begun, Call};
+use crate::abi::{MPI_Datatype, MPI_Info, MPI_Op, MPI_Request};
+use crate::arguments::Out;
+use crate::communicator::Twin;
+use crate::process::Process;
+use crate::request::{Pending, Start, enter_persistent};
+use crate::{datatype, info, op};
+use rma::{Error, ErrorClass, Result};
+
+/// What a persistent collective keeps besides its ranks.
+pub(crate) struct Kept {
+    _types: Vec<datatype::Kept>,
+    op: Option<op::Twin>,
+}
+
+impl Kept {
+    pub(crate) fn types(types: &[MPI_Datatype]) -> Self {
+        Self { _types: types.iter().map(|ty| datatype::Kept::new(*ty)).collect(), op: None }
+    }
+
+    /// What a reduction keeps.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OP` or `MPI_ERR_TYPE` when there is no such reduction.
+    pub(crate) fn reduction(op: MPI_Op, datatype: MPI_Datatype) -> Result<Self> {
+        op::combine(op, datatype)?;
+        let twin = op::Twin::of(op)
+            .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another operation"))?;
+        Ok(Self { op: Some(twin), ..Self::types(&[datatype]) })
+    }
+
+    /// The operation, under a handle that stays good.
+    pub(crate) fn op(&self) -> MPI_Op {
+        self.op.as_ref().map_or(crate::abi::MPI_OP_NULL, op::Twin::handle)
+    }
+}
+
+struct Again<F> {
+    name: &'static str,
+    process: &'static Process,
+    comm: Twin,
+    kept: Kept,
+    begin: F,
+}
+
+impl<F: Fn(Call, &Kept) -> Begun + Send + Sync> Start for Again<F> {
+    fn start(&self) -> Result<Box<dyn Pending>> {
+        let call = Call::new(self.name, self.process, self.comm.handle())?;
+        Ok((self.begin)(call, &self.kept)?.into_pending())
+    }
+}
+
+/// Makes a request that begins the collective of this call each time it is started.
+///
+/// # Errors
+/// `MPI_ERR_INFO` when `info` is none; `MPI_ERR_NO_MEM` when no handle is left.
+pub(crate) fn init(
+    call: Call,
+    kept: Kept,
+    info: MPI_Info,
+    request: Out<MPI_Request>,
+    begin: impl Fn(Call, &Kept) -> Begun + Send + Sync + 'static,
+) -> Result<()> {
+    info::get_optional(info)?;
+    let comm = Twin::of(call.comm)?;
+    let again = Again { name: call.name, process: call.process, comm, kept, begin };
+    request.set("request", enter_persistent(again, call.raiser())?)
+}
