@@ -106,7 +106,7 @@ impl Request {
 
     /// Whether there is nothing to wait for.
     pub(crate) fn is_inactive(&self) -> bool {
-        matches!(&*self.state.lock(), State::Inactive)
+        matches!(self.kind, Kind::Persistent(_)) && matches!(&*self.state.lock(), State::Inactive)
     }
 
     /// Starts a persistent request.

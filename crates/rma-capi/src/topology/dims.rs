@@ -18,13 +18,13 @@ pub(crate) fn balance(nnodes: c_int, dims: &mut [c_int]) -> Result<()> {
     }
     let given = dims.iter().filter(|dim| **dim > 0).fold(1u64, |all, dim| all.saturating_mul(*dim as u64));
     let free = dims.iter().filter(|dim| **dim == 0).count();
-    if nodes % given != 0 || (free == 0 && nodes != given) {
+    if !nodes.is_multiple_of(given) || (free == 0 && nodes != given) {
         return refuse(format!(
             "nnodes is {nodes}, of which the dimensions that are given, {given}, are no divisor"
         ));
     }
     let rest = nodes / given;
-    let divisors: Vec<u64> = (1..=rest.isqrt()).filter(|d| rest % d == 0).collect();
+    let divisors: Vec<u64> = (1..=rest.isqrt()).filter(|d| rest.is_multiple_of(*d)).collect();
     let mut all: Vec<u64> = divisors.iter().copied().chain(divisors.iter().map(|d| rest / d)).collect();
     all.sort_unstable();
     all.dedup();
@@ -41,7 +41,7 @@ fn part(number: u64, factors: usize, most: u64, divisors: &[u64], parts: &mut Ve
     if factors == 0 {
         return number == 1;
     }
-    for factor in divisors.iter().copied().filter(|d| *d <= most && number % d == 0) {
+    for factor in divisors.iter().copied().filter(|d| *d <= most && number.is_multiple_of(*d)) {
         let is_enough = factor.checked_pow(factors as u32).is_none_or(|power| power >= number);
         if is_enough {
             parts.push(factor);

@@ -55,7 +55,7 @@ fn blocks(dims: &[u32], rest: u32, sides: &mut Vec<u32>, best: &mut Option<(u64,
         }
         return;
     };
-    for side in (1..=rest.min(*dim)).filter(|side| rest % side == 0 && dim % side == 0) {
+    for side in (1..=rest.min(*dim)).filter(|side| rest.is_multiple_of(*side) && dim.is_multiple_of(*side)) {
         sides.push(side);
         blocks(dims, rest / side, sides, best);
         sides.pop();
