@@ -19,28 +19,44 @@ pub(crate) struct Library {
     strerror: unsafe extern "C" fn(c_int) -> *const c_char,
 }
 
-/// libfabric's own variables that are set where the environment has none, since it takes these sizes from nowhere else: provider,
-/// variable, value.
+/// libfabric's own variables that are set where the environment has none, since it takes these sizes from nowhere else: provider, first
+/// version without it, variable, value.
 ///
-/// Over `tcp`, rxm makes four thousand buffers of the first size and touches them all, 70 MiB in each process; messages up to the
-/// second size land where they belong without one.
+/// Over `tcp`, rxm makes some four thousand buffers of the first size and touches them all, 70 to 135 MiB in each process. Most are
+/// receives; fewer of them also stay in the processor's cache. Messages up to the second size land where they belong without one; later
+/// versions have no such size, and cut what is longer than a buffer into pieces of one.
 ///
-/// `verbs` keeps registrations that were closed, unless its cache is off: a peer with the key would still reach the memory.
-const DEFAULTS: [(&str, &str, &str); 3] = [
-    ("tcp;ofi_rxm", "FI_OFI_RXM_BUFFER_SIZE", "1024"),
-    ("tcp;ofi_rxm", "FI_OFI_RXM_EAGER_LIMIT", "16384"),
-    ("verbs;ofi_rxm", CACHE, CACHE_OFF),
+/// `verbs` keeps registrations that were closed, unless its cache is off: a peer with the key would still reach the memory. With
+/// receives for each connection, rxm posts them again while it closes the connection that they belong to, and crashes, where packets
+/// have arrived that were not looked at: so it is when a peer has died. Shared ones outlive the connection.
+const DEFAULTS: [(&str, (u32, u32), &str, &str); 6] = [
+    ("tcp;ofi_rxm", (1, 20), "FI_OFI_RXM_BUFFER_SIZE", "1024"),
+    ("tcp;ofi_rxm", (1, 20), "FI_OFI_RXM_EAGER_LIMIT", "16384"),
+    ("tcp;ofi_rxm", ALL, "FI_OFI_RXM_MSG_RX_SIZE", "32"),
+    ("verbs;ofi_rxm", ALL, CACHE, CACHE_OFF),
+    ("verbs;ofi_rxm", ALL, "FI_OFI_RXM_USE_SRX", "1"),
+    ("verbs;ofi_rxm", ALL, "FI_OFI_RXM_MSG_RX_SIZE", "1024"),
 ];
+const ALL: (u32, u32) = (u32::MAX, 0);
 const CACHE: &str = "FI_MR_CACHE_MONITOR";
 const CACHE_OFF: &str = "disabled";
 
-/// Sets them, before the library reads them: once, when it is loaded. Where one of a provider's is set, none is added.
-fn set_defaults(provider: &str) {
-    let wanted = || DEFAULTS.iter().filter(|(of, ..)| *of == provider);
-    if wanted().any(|(_, variable, _)| std::env::var_os(variable).is_some()) {
+/// Those of a provider in a version.
+fn defaults(provider: &str, version: (u32, u32)) -> impl Iterator<Item = (&'static str, &'static str)> {
+    DEFAULTS
+        .into_iter()
+        .filter(move |(of, until, ..)| *of == provider && version < *until)
+        .map(|(.., variable, value)| (variable, value))
+}
+
+/// Sets them, before the library reads them with its first question: once, when it is loaded. Where one of a provider's is set, none is
+/// added.
+fn set_defaults(provider: &str, version: (u32, u32)) {
+    let wanted = || defaults(provider, version);
+    if wanted().any(|(variable, _)| std::env::var_os(variable).is_some()) {
         return;
     }
-    for (_, variable, value) in wanted() {
+    for (variable, value) in wanted() {
         // SAFETY: once in the life of a process, when it joins its job. Threads of a program that read the environment in C while it
         // does so break the rules of every library that sets a variable.
         unsafe { std::env::set_var(variable, value) };
@@ -56,8 +72,9 @@ impl Library {
         if let Some(library) = loaded.get(name) {
             return Ok(*library);
         }
-        set_defaults(provider);
-        let library = Self::open(name)?;
+        let mut library = Self::open(name)?;
+        set_defaults(provider, library.version());
+        library.keeps_registrations = std::env::var_os(CACHE).is_none_or(|value| value != CACHE_OFF);
         loaded.insert(name.to_owned(), library);
         Ok(library)
     }
@@ -105,7 +122,7 @@ impl Library {
                     *mut c_void,
                     unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, *mut c_void) -> c_int,
                 >(find(c"fi_fabric")?),
-                keeps_registrations: std::env::var_os(CACHE).is_none_or(|value| value != CACHE_OFF),
+                keeps_registrations: true,
                 version: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> u32>(find(
                     c"fi_version",
                 )?),
@@ -140,5 +157,26 @@ impl Library {
         }
         // SAFETY: as above.
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(provider: &str, version: (u32, u32)) -> Vec<&'static str> {
+        defaults(provider, version).map(|(variable, _)| variable).collect()
+    }
+
+    #[test]
+    fn short_buffers_are_for_versions_that_receive_long_packets_without_one() {
+        let sizes = ["FI_OFI_RXM_BUFFER_SIZE", "FI_OFI_RXM_EAGER_LIMIT", "FI_OFI_RXM_MSG_RX_SIZE"];
+        assert_eq!(names("tcp;ofi_rxm", (1, 17)), sizes);
+        assert_eq!(names("tcp;ofi_rxm", (1, 19)), sizes);
+        for version in [(1, 20), (2, 5)] {
+            assert_eq!(names("tcp;ofi_rxm", version), ["FI_OFI_RXM_MSG_RX_SIZE"]);
+        }
+        assert!(names("verbs;ofi_rxm", (2, 5)).contains(&"FI_OFI_RXM_USE_SRX"));
+        assert!(names("efa", (1, 17)).is_empty());
     }
 }
