@@ -5,10 +5,10 @@
 //! own: no window and no buffer of a user lies here.
 
 use crate::abi::FidMr;
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, handle_alloc_error};
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 
 /// What the provider gives back when it is done with a slot. It keeps notes of its own in the first part (`FI_CONTEXT2`).
 #[repr(C)]
@@ -48,21 +48,23 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// So many slots, zeroed: what is never used costs no memory.
+    /// So many slots, zeroed: what is never used costs no memory. The allocator would write the zeros itself.
     pub(crate) fn new(block: u32, slot_len: usize, count: u32, purpose: Purpose) -> Self {
         const PAGE: usize = 4096;
         let slot_len = slot_len.next_multiple_of(64);
         let bytes = slot_len * count as usize;
         let layout =
             Layout::from_size_align(bytes.max(1), PAGE).expect("sizes are bounded by their variables");
-        // SAFETY: the size is not zero.
-        let memory =
-            NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
-        let operation = |slot| {
-            UnsafeCell::new(Operation { notes: [std::ptr::null_mut(); 8], place: SlotName { block, slot } })
-        };
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: new memory, which no other value names.
+        let memory = unsafe { libc::mmap(null_mut(), layout.size(), access, kind, -1, 0) };
+        let memory = NonNull::new(memory.cast::<u8>())
+            .filter(|memory| memory.as_ptr().cast() != libc::MAP_FAILED)
+            .unwrap_or_else(|| handle_alloc_error(layout));
+        let operation =
+            |slot| UnsafeCell::new(Operation { notes: [null_mut(); 8], place: SlotName { block, slot } });
         let operations = (0..count).map(operation).collect();
-        Self { memory, layout, slot_len, operations, purpose, registration: std::ptr::null_mut() }
+        Self { memory, layout, slot_len, operations, purpose, registration: null_mut() }
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -95,7 +97,7 @@ impl Block {
     /// What the provider's registered memory is called, where it wants that.
     pub(crate) fn descriptor(&self) -> *mut c_void {
         if self.registration.is_null() {
-            return std::ptr::null_mut();
+            return null_mut();
         }
         // SAFETY: registered and not closed.
         unsafe { (*self.registration).mem_desc }
@@ -113,7 +115,26 @@ pub(crate) unsafe fn slot_of(context: *mut c_void) -> SlotName {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and the endpoint that used it is closed.
-        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
+        // SAFETY: mapped with this size, and the endpoint that used it is closed.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.layout.size()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_that_were_never_used_take_no_memory() {
+        let block = Block::new(0, 16_000, 1000, Purpose::Receive);
+        // SAFETY: a byte of a slot that nothing else uses.
+        unsafe { block.slot(500).write(1) };
+        let mut pages = vec![0u8; block.bytes().div_ceil(4096)];
+        // SAFETY: the block's memory, and a byte for each of its pages.
+        let answer = unsafe { libc::mincore(block.start().cast(), block.bytes(), pages.as_mut_ptr().cast()) };
+        assert_eq!(answer, 0);
+        // A huge page at most.
+        let there = pages.iter().filter(|page| **page & 1 == 1).count();
+        assert!((1..=512).contains(&there), "{there} pages of {}", pages.len());
     }
 }
