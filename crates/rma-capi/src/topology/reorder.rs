@@ -68,14 +68,14 @@ mod tests {
 
     #[test]
     fn nodes_become_blocks() {
-        // Four nodes of four ranks: squares in a square.
-        let nodes: Vec<u32> = (0..16).map(|rank| rank / 4 * 4).collect();
-        let cells = by_node(&[4, 4], &nodes).unwrap();
-        assert_eq!(cells[..4], [0, 1, 4, 5]);
-        assert_eq!(cells[12..], [10, 11, 14, 15]);
+        // Sixteen nodes of four ranks: squares in a square.
+        let nodes: Vec<u32> = (0..64).map(|rank| rank / 4 * 4).collect();
+        let cells = by_node(&[8, 8], &nodes).unwrap();
+        assert_eq!(cells[..4], [0, 1, 8, 9]);
+        assert_eq!(cells[60..], [54, 55, 62, 63]);
         let mut sorted = cells.clone();
         sorted.sort_unstable();
-        assert!(sorted.into_iter().eq(0..16), "each cell once");
+        assert!(sorted.into_iter().eq(0..64), "each cell once");
         // Ranks dealt out to two nodes in turn.
         assert_eq!(by_node(&[2, 2], &[0, 1, 0, 1]).unwrap(), [0, 2, 1, 3]);
     }
