@@ -42,9 +42,13 @@ pub(super) fn lend(words: usize) {
 /// The calling thread's word; `None` when all are lent.
 #[inline]
 pub(super) fn own_word() -> Option<usize> {
-    let thread = thread_address();
-    // The thread that began is the one that communicates in most programs.
-    if OWNERS[0].load(Relaxed) == thread { Some(0) } else { find(thread) }
+    if has_first_word() { Some(0) } else { find(thread_address()) }
+}
+
+/// Whether it is the first, which the thread that began has: in most programs the one that communicates.
+#[inline]
+pub(super) fn has_first_word() -> bool {
+    OWNERS[0].load(Relaxed) == thread_address()
 }
 
 #[inline(never)]

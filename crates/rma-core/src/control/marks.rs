@@ -77,18 +77,32 @@ impl<'a> Marks<'a> {
     /// Whether the marks of all these places are there; for the owner.
     #[inline]
     pub fn are_set(self, places: &Places, taken: &Taken) -> bool {
-        let mut words = self.0.iter().zip(&taken.0).zip(places.words());
-        // SYNC POINT mark: as in `is_set`.
-        words.all(|((word, taken), wanted)| (word.load(SeqCst) ^ taken.load(Relaxed)) & wanted == *wanted)
+        let are_set = |(at, wanted): (usize, &u64)| {
+            // SYNC POINT mark: as in `is_set`.
+            (self.0[at].load(SeqCst) ^ taken.0[at].load(Relaxed)) & wanted == *wanted
+        };
+        let mut behind = places.more().into_iter().flatten().enumerate();
+        are_set((0, &places.first())) && behind.all(|(at, wanted)| are_set((1 + at, wanted)))
     }
 
     /// Takes the marks of these places that are there; as [`Marks::take`].
-    #[inline]
+    #[inline(always)] // as one word is
     pub fn take_all(self, places: &Places, taken: &Taken) {
-        for ((word, taken), places) in self.0.iter().zip(&taken.0).zip(places.words()) {
-            let before = taken.load(Relaxed);
-            taken.store(before ^ ((word.load(SeqCst) ^ before) & places), Relaxed);
+        self.take_word(0, places.first(), taken);
+        if let Some(more) = places.more() {
+            self.take_behind(more, taken);
         }
+    }
+
+    #[cold]
+    fn take_behind(self, more: &[u64], taken: &Taken) {
+        more.iter().enumerate().for_each(|(at, places)| self.take_word(1 + at, *places, taken));
+    }
+
+    #[inline(always)]
+    fn take_word(self, at: usize, places: u64, taken: &Taken) {
+        let before = taken.0[at].load(Relaxed);
+        taken.0[at].store(before ^ ((self.0[at].load(SeqCst) ^ before) & places), Relaxed);
     }
 
     /// Whether no mark is there, at some moment; for tests.
@@ -120,8 +134,8 @@ mod tests {
     fn marks_of_a_group_are_there_when_all_have_signalled_and_are_taken_together() {
         let words = std::array::from_fn(|_| AtomicU64::new(0));
         let (marks, taken) = (Marks::new(&words), Taken::new());
-        let (mut places, group) = (Places::default(), [70, 3, 0, Marks::PLACES - 1, 63]);
-        assert!(group.iter().all(|place| places.insert(*place)));
+        let group = [70, 3, 0, Marks::PLACES - 1, 63];
+        let places = Places::of(group.into_iter().map(Some)).unwrap();
         for _ in 0..2 {
             marks.set(5);
             for place in group {

@@ -76,19 +76,27 @@ pub(crate) fn is_word(place: WriteSpan) -> bool {
     len <= size_of::<u64>() && (address | len) & len.wrapping_sub(1) == 0
 }
 
+impl Slot {
+    /// [`Notes::begin`] of the thread whose slot it is.
+    #[inline]
+    pub(super) fn begin(&self, name: u64, kind: OperationKind, start: u64, len: u64) -> Note<'_> {
+        self.start.store(start, Relaxed);
+        self.len.store(len, Relaxed);
+        self.what.store(u64::from(kind.code()) << KIND_SHIFT | name, Release);
+        // SYNC POINT note: before the first store.
+        fence(Release);
+        Note { word: &self.what, is_counted: false }
+    }
+}
+
 impl<'a> Notes<'a> {
     /// Says that the thread is changing `len` bytes from `start` on of the memory with this name.
     #[inline]
     pub(super) fn begin(self, name: u64, kind: OperationKind, start: u64, len: u64) -> Note<'a> {
-        let Some(slot) = announcer::own_word().and_then(|word| self.slots.get(word)) else {
-            return self.count(kind);
-        };
-        slot.start.store(start, Relaxed);
-        slot.len.store(len, Relaxed);
-        slot.what.store(u64::from(kind.code()) << KIND_SHIFT | name, Release);
-        // SYNC POINT note: before the first store.
-        fence(Release);
-        Note { word: &slot.what, is_counted: false }
+        match announcer::own_word().and_then(|word| self.slots.get(word)) {
+            Some(slot) => slot.begin(name, kind, start, len),
+            None => self.count(kind),
+        }
     }
 
     #[cold]

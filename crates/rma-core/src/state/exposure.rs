@@ -195,9 +195,7 @@ mod tests {
     use super::*;
 
     fn places(origins: &[usize]) -> Places {
-        let mut places = Places::default();
-        assert!(origins.iter().all(|origin| places.insert(*origin)));
-        places
+        Places::of(origins.iter().copied().map(Some)).unwrap()
     }
 
     #[test]

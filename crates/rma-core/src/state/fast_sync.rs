@@ -94,16 +94,15 @@ impl Shared {
     /// The places of a group's ranks; `None` when one has no mark here, is this one, or is named twice.
     #[inline]
     pub(crate) fn places_of(&self, group: &[Rank]) -> Option<Places> {
-        let mut places = Places::default();
-        for rank in group {
-            let place = rank.0.wrapping_sub(self.first.0) as usize;
-            let is_there = self.mapped.get(place).is_some_and(|mapped| mapped.rank == *rank);
-            let has_mark = place.max(self.own) < Marks::PLACES && place != self.own;
-            if !(is_there && has_mark && places.insert(place)) {
-                return None;
-            }
+        if self.own >= Marks::PLACES {
+            return None;
         }
-        Some(places)
+        let place = |rank: &Rank| {
+            let place = rank.0.wrapping_sub(self.first.0) as usize;
+            let mapped = self.mapped.get(place)?;
+            (mapped.rank == *rank && place != self.own).then_some(place)
+        };
+        Places::of(group.iter().map(place))
     }
 
     /// The ranks at these places, ascending.

@@ -75,7 +75,9 @@ impl Window {
         }
         fast.started.set(&targets);
         posts.take_all(&targets, &fast.posts);
-        targets.iter().for_each(|place| shared.access.open_started(&shared.mapped[place].gate));
+        for place in targets.iter() {
+            shared.access.open_started(&shared.mapped[place].gate);
+        }
         shared.access.end_opening(Some(FastEpoch::Started));
         self.poll_throttled();
         true
