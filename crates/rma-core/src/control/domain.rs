@@ -148,9 +148,13 @@ impl<'a> Domain<'a> {
     /// [`Domain::note`], where the thread is the one that communicates in most programs, and the bytes need a note.
     #[inline]
     pub(crate) fn note_at_once(&self, kind: OperationKind, place: WriteSpan) -> Option<Note<'a>> {
-        let slot =
-            self.siblings.noted.get().first().filter(|_| announcer::has_first_word() && !is_word(place))?;
-        Some(slot.begin(self.ground.name, kind, self.offset(place) as u64, place.len() as u64))
+        let slot = self
+            .node_domain
+            .noted
+            .get()
+            .first()
+            .filter(|_| announcer::has_first_word() && !is_word(place))?;
+        Some(slot.begin(self.target_domain.name, kind, self.offset(place) as u64, place.len() as u64))
     }
 
     /// [`Domain::note`] of `len` bytes from byte `start` of the memory on.

@@ -179,6 +179,14 @@ impl WriteSpan {
         Self { start: self.start.wrapping_add(offset), len }
     }
 
+    /// The part `offset .. offset + len`, if it lies within the span.
+    #[inline(always)] // two comparisons in calls of which each instruction counts
+    #[must_use]
+    pub(crate) fn part_within(self, offset: usize, len: usize) -> Option<Self> {
+        let end = offset.checked_add(len)?;
+        (end <= self.len).then(|| Self { start: self.start.wrapping_add(offset), len })
+    }
+
     /// This span and one that begins where it ends, as one span.
     #[must_use]
     pub fn join(self, next: Self) -> Option<Self> {
@@ -302,7 +310,8 @@ mod tests {
         assert_eq!(out, [0; 8]);
         for (offset, len) in [(0, 9), (9, 0), (8, 1), (usize::MAX, 2), (2, usize::MAX)] {
             assert!(std::panic::catch_unwind(|| span.part(offset, len)).is_err(), "{offset}+{len}");
+            assert!(span.part_within(offset, len).is_none(), "{offset}+{len}");
         }
-        assert!(span.part(8, 0).is_empty());
+        assert!(span.part(8, 0).is_empty() && span.part_within(2, 6).is_some_and(|part| part.len() == 6));
     }
 }

@@ -414,7 +414,6 @@ impl MappedTarget {
     #[inline(always)]
     fn place(&self, disp: Disp, len: usize) -> Option<WriteSpan> {
         let start = usize::try_from(self.scale.within(disp)?).ok()?;
-        let rest = self.span.len().checked_sub(start)?;
-        if len <= rest { Some(self.span.part(start, len)) } else { None }
+        self.span.part_within(start, len)
     }
 }
