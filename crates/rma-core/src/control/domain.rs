@@ -16,7 +16,7 @@ use crate::fork;
 use crate::host::{Barriers, Vitals};
 use crate::ids::Rank;
 use crate::kernel::{Admission, Exclusion};
-use crate::mem::WriteSpan;
+use crate::mem::{ReadSpan, WriteSpan};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// Runs of so many bytes are worth turning the regime for: a turn costs about as much as 500 atomic instructions.
@@ -145,16 +145,24 @@ impl<'a> Domain<'a> {
         Some(self.note_range(kind, self.offset(place) as u64, place.len() as u64))
     }
 
-    /// [`Domain::note`], where the thread is the one that communicates in most programs, and the bytes need a note.
-    #[inline]
-    pub(crate) fn note_at_once(&self, kind: OperationKind, place: WriteSpan) -> Option<Note<'a>> {
-        let slot = self
-            .node_domain
-            .noted
-            .get()
-            .first()
-            .filter(|_| announcer::has_first_word() && !is_word(place))?;
-        Some(slot.begin(self.target_domain.name, kind, self.offset(place) as u64, place.len() as u64))
+    /// Copies what is more than one store, with a note. Kept out of the way of single words.
+    #[inline(never)]
+    pub(crate) fn put_noted(self, place: WriteSpan, origin: ReadSpan) {
+        // The thread is the one that communicates in most programs.
+        let slot = self.node_domain.noted.get().first();
+        let Some(slot) = slot.filter(|_| announcer::has_first_word() && !is_word(place)) else {
+            return self.put_noted_next(place, origin);
+        };
+        let (start, len) = (self.offset(place) as u64, place.len() as u64);
+        let _note = slot.begin(self.target_domain.name, OperationKind::Put, start, len);
+        place.write_from(origin);
+    }
+
+    /// Its own function, so that what it keeps over its calls costs the one above nothing.
+    #[inline(never)]
+    fn put_noted_next(self, place: WriteSpan, origin: ReadSpan) {
+        let _note = self.note(OperationKind::Put, place);
+        place.write_from(origin);
     }
 
     /// [`Domain::note`] of `len` bytes from byte `start` of the memory on.

@@ -88,26 +88,9 @@ impl<'w> DirectPath<'w> {
         let Some((mapped, place)) = self.reach(target, disp, origin.len()) else { return false };
         self.shared.unordered.note();
         if !place.write_at_once(origin) {
-            self.put_noted(mapped, place, origin);
+            self.shared.domain(mapped).put_noted(place, origin);
         }
         true
-    }
-
-    /// Kept out of the way of single words, which are one store.
-    #[inline(never)]
-    fn put_noted(&self, mapped: &MappedTarget, place: WriteSpan, origin: ReadSpan) {
-        let Some(note) = self.shared.domain(mapped).note_at_once(OperationKind::Put, place) else {
-            return self.put_noted_next(mapped, place, origin);
-        };
-        place.write_from(origin);
-        drop(note);
-    }
-
-    /// Its own function, so that what it keeps over its calls costs the one above nothing.
-    #[inline(never)]
-    fn put_noted_next(&self, mapped: &MappedTarget, place: WriteSpan, origin: ReadSpan) {
-        let _note = self.shared.domain(mapped).note(OperationKind::Put, place);
-        place.write_from(origin);
     }
 
     /// [`Window::get`], where it is nothing but a copy; says whether it has been done.
