@@ -435,7 +435,7 @@ impl Player {
         let Some(under_way) = free else {
             // In the same order on all ranks.
             match self.windows.remove(0).begin_free() {
-                Ok(begun) => *free = Some(begun),
+                Ok(started) => *free = Some(started),
                 Err((_, error)) => assert!(self.doomed.is_some(), "rank {}: {error}", self.me),
             }
             return true;

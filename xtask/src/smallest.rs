@@ -81,7 +81,7 @@ pub(crate) const LEFT_ALONE: &[&str] = &[
 pub(crate) const PROGRAMS: &[&str] = &[
     "authenticate",
     "conformance",
-    "crowd",
+    "many_peers",
     "dropped_bodies",
     "tiny_channel",
     "wrappers",

@@ -174,7 +174,7 @@ impl Process {
 
     /// Makes threads that wait look again, after a change that no packet brings.
     pub(crate) fn tell(&self) {
-        self.world.inner.engine().tell();
+        self.world.inner.engine().wake_waiters();
     }
 
     /// Moves what can be moved now.

@@ -165,8 +165,8 @@ impl Fabric {
             if wait_obj == FI_WAIT_FD {
                 let mut fd: c_int = -1;
                 let place = (&raw mut fd).cast::<c_void>();
-                let told = call!(self.cq.cast::<Fid>(), ops.control(FI_GETWAIT, place));
-                self.wait = (told == 0 && fd >= 0).then_some(fd);
+                let status = call!(self.cq.cast::<Fid>(), ops.control(FI_GETWAIT, place));
+                self.wait = (status == 0 && fd >= 0).then_some(fd);
             }
             if self.wait.is_none() {
                 let refused = |error: io::Error| -(error.raw_os_error().unwrap_or(libc::EIO) as isize);

@@ -80,10 +80,10 @@ impl OfiChannel {
         let Some(slot) = self.transfers.free.pop() else { return Ok(Issued::Full) };
         let to = (address, at.key.base.wrapping_add(at.offset), at.key.key);
         // SAFETY: the caller's promise; what was lent is taken back with the completion, before the answer.
-        let begun = unsafe { self.fabric.transfer(SlotName { block, slot }, (buffer, is_read), to) };
+        let posted = unsafe { self.fabric.transfer(SlotName { block, slot }, (buffer, is_read), to) };
         let state = &mut self.peers[place];
-        let (handed, lent) = match begun {
-            Ok(begun) => begun,
+        let (handed, lent) = match posted {
+            Ok(posted) => posted,
             Err(_) => {
                 self.transfers.free.push(slot);
                 state.wants_transfer = false;

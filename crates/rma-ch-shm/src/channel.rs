@@ -58,7 +58,7 @@ struct Reservation {
 }
 
 impl ShmChannel {
-    /// Opens the channel: from now on siblings can make contact.
+    /// Opens the channel: from now on peers of the node can make contact.
     ///
     /// # Errors
     /// When the system refuses a socket or descriptor, or a process of this number is there already.

@@ -1,4 +1,4 @@
-//! The channel against processes that do not keep to the rules: unauthenticated connections, and siblings that write nonsense.
+//! The channel against processes that do not keep to the rules: unauthenticated connections, and peers of the node that write nonsense.
 //!
 //! The other side is played with this crate's own parts.
 
@@ -68,16 +68,16 @@ impl Victim {
         panic!("it never comes to rest");
     }
 
-    /// A sibling that behaves still gets through.
-    fn check_that_it_lives(&mut self, sibling: u32) {
-        let mut other = open(sibling, &self.job);
+    /// A peer that behaves still gets through.
+    fn check_that_it_lives(&mut self, peer: u32) {
+        let mut other = open(peer, &self.job);
         let mut seen = Seen::default();
         send(&mut other, 0, b"hello");
         for _ in 0..10 {
             let _ = self.poll();
         }
-        assert_eq!(self.seen.packets.pop(), Some((Peer(sibling), b"hello".to_vec())));
-        send(&mut self.channel, sibling, b"and you");
+        assert_eq!(self.seen.packets.pop(), Some((Peer(peer), b"hello".to_vec())));
+        send(&mut self.channel, peer, b"and you");
         let _ = other.poll(&mut seen, BUDGET);
         assert_eq!(seen.packets, [(Peer(0), b"and you".to_vec())]);
     }
@@ -137,7 +137,7 @@ struct Villain {
 
 impl Villain {
     /// Connects to the victim, and says nothing yet.
-    fn at_the_door(victim: &Victim) -> Self {
+    fn unauthenticated(victim: &Victim) -> Self {
         let geometry = Geometry::new(&config());
         let len = geometry.block_len() as u64;
         let identity = Identity::new(victim.job.clone(), SECRET);
@@ -151,9 +151,9 @@ impl Villain {
         }
     }
 
-    /// Connected as a sibling should.
+    /// Connected as a peer should.
     fn inside(victim: &mut Victim) -> Self {
-        let villain = Self::at_the_door(victim);
+        let villain = Self::unauthenticated(victim);
         villain.hello(&[villain.memory.as_fd(), villain.doorbell.as_fd()]);
         let _ = victim.poll();
         assert_eq!(villain.answer(), Some(Ok(Message::Welcome(Peer(0)))));
@@ -209,7 +209,7 @@ fn unauthenticated_connections_get_a_refusal_and_leave_no_trace() {
         (Introduction::new(own.clone(), Peer(1), SIZE + 1, same), Refusal::Number),
         (Introduction::new(own, Peer(1), SIZE, larger), Refusal::Sizes),
     ] {
-        let villain = Villain::at_the_door(&victim);
+        let villain = Villain::unauthenticated(&victim);
         let hello = introduction.hello(Peer(0));
         villain.say(&hello, &[villain.memory.as_fd(), villain.doorbell.as_fd()]);
         victim.settle();
@@ -223,7 +223,7 @@ fn unauthenticated_connections_get_a_refusal_and_leave_no_trace() {
 #[test]
 fn a_hello_with_other_descriptors_is_refused() {
     let mut victim = Victim::new("descriptors");
-    let villain = Villain::at_the_door(&victim);
+    let villain = Villain::unauthenticated(&victim);
     let good = villain.geometry.block_len() as u64;
     let (pipe, _writer) = rustix::pipe::pipe().unwrap();
     let short = SharedMemory::create(good - 1, good, &config()).unwrap();
@@ -240,7 +240,7 @@ fn a_hello_with_other_descriptors_is_refused() {
         &[short.as_fd(), doorbell],
         &[unsealed.as_fd(), doorbell],
     ] {
-        let villain = Villain::at_the_door(&victim);
+        let villain = Villain::unauthenticated(&victim);
         villain.hello(descriptors);
         victim.settle();
         assert_eq!(villain.answer(), Some(Ok(Message::Refusal(Refusal::Descriptors))), "{descriptors:?}");
@@ -254,7 +254,7 @@ fn any_first_message_is_survived_and_so_are_connections_that_say_nothing() {
     let mut victim = Victim::new("first");
     let mut random = Random::new(11);
     for round in 0..500 {
-        let villain = Villain::at_the_door(&victim);
+        let villain = Villain::unauthenticated(&victim);
         let mut bytes = villain.introduction.hello(Peer(0)).to_vec();
         match round % 4 {
             0 => {
@@ -272,7 +272,7 @@ fn any_first_message_is_survived_and_so_are_connections_that_say_nothing() {
         victim.settle();
         assert!(matches!(villain.answer(), Some(Ok(Message::Refusal(_)))), "{bytes:?}");
     }
-    let silent: Vec<_> = (0..600).map(|_| Villain::at_the_door(&victim)).collect();
+    let silent: Vec<_> = (0..600).map(|_| Villain::unauthenticated(&victim)).collect();
     victim.settle();
     assert_eq!(victim.channel.usage().peers, 0);
     victim.check_that_it_lives(2);
@@ -286,7 +286,7 @@ fn any_first_message_is_survived_and_so_are_connections_that_say_nothing() {
 fn a_second_hello_does_not_disturb_the_first() {
     let mut victim = Victim::new("second");
     let first = Villain::inside(&mut victim);
-    let second = Villain::at_the_door(&victim);
+    let second = Villain::unauthenticated(&victim);
     second.hello(&[second.memory.as_fd(), second.doorbell.as_fd()]);
     victim.settle();
     assert_eq!(second.answer(), Some(Ok(Message::Refusal(Refusal::Repeated))));
@@ -424,7 +424,7 @@ fn messages_that_do_not_belong_there_fail_the_peer_and_knocks_do_not() {
 fn a_false_welcome_fails_the_peer() {
     for (peer, is_good) in [(Peer(1), true), (Peer(2), false)] {
         let mut victim = Victim::new("welcome");
-        let villain = Villain::at_the_door(&victim);
+        let villain = Villain::unauthenticated(&victim);
         let addresses = villain.introduction.identity().addresses(Service::Channel, Peer(1));
         let listener = sockets::listen_at(addresses, 1).unwrap();
         send(&mut victim.channel, 1, b"which one are you?");

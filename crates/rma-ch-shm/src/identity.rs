@@ -1,4 +1,4 @@
-//! The identity of this process among its siblings: the names of its sockets, and proofs that it belongs to
+//! The identity of this process among its peers of the node: the names of its sockets, and proofs that it belongs to
 //! the job.
 //!
 //! Invariants: the secret leaves this file only as the key of a keyed hash. Names are in no file system, so

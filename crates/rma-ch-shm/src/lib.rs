@@ -2,7 +2,7 @@
 //!
 //! [`ShmChannel`] moves packets through rings that two processes have mapped. Each process listens on a Unix socket whose
 //! name is in no file system; first contact hands over the memory with the rings, and a doorbell. After that no system
-//! call is made but to wake a process that sleeps. [`segment`] makes memory that windows lie in, and hands it to siblings.
+//! call is made but to wake a process that sleeps. [`segment`] makes memory that windows lie in, and hands it to peers of the node.
 //!
 //! What a process of another user, or of another job, can reach are the sockets' names: a process that does
 //! not know the job's secret is turned away before anything of it is looked at. A process of this job may

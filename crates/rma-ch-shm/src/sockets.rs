@@ -141,11 +141,11 @@ pub(crate) fn is_out_of_files(error: &io::Error) -> bool {
 
 /// That this process has no descriptor left, and how many it may have.
 pub(crate) fn out_of_files() -> io::Error {
-    told(Errno::MFILE.into())
+    explain(Errno::MFILE.into())
 }
 
 /// An error with the limit that it is about, if it is that of open files.
-pub(crate) fn told(error: io::Error) -> io::Error {
+pub(crate) fn explain(error: io::Error) -> io::Error {
     if !is_out_of_files(&error) {
         return error;
     }

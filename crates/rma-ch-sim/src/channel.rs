@@ -3,7 +3,7 @@
 //! A poll looks at lively connections only: those that were rung, until nothing is left to look at there. A peer
 //! that gives a rank something to look at does so before it rings, so a connection that has become idle is rung again, or was
 //! not idle.
-//! Of a crowd of lively connections a poll looks at some, and the next poll at those that follow. So neither the ranks ever
+//! Of many lively connections a poll looks at some, and the next poll at those that follow. So neither the ranks ever
 //! in contact nor those that wait to be heard make a poll dearer, and a job of 10⁵ ranks can send to one.
 //!
 //! Invariants of the contract that are kept here: the budget (C5), the order "prepare to sleep, then look" (C6), and that a channel that
@@ -130,10 +130,10 @@ impl SimChannel {
     /// Decides which connections this poll looks at; answers whether there are others.
     fn choose(&mut self) -> bool {
         let Lively { indices, looks, .. } = &mut self.lively;
-        let is_crowd = indices.len() > MOST_LOOKS;
-        let first = if is_crowd { self.look_from } else { 0 };
+        let has_many = indices.len() > MOST_LOOKS;
+        let first = if has_many { self.look_from } else { 0 };
         looks.extend(indices.range(first..).chain(indices.range(..first)).take(MOST_LOOKS));
-        is_crowd
+        has_many
     }
 
     fn accept(&mut self) -> bool {
@@ -213,7 +213,7 @@ fn is_used_up(budget: Budget) -> bool {
 
 impl Lively {
     /// All lanes of the connections looked at once, each as twice its connection's index and the lane's, from `first` on and
-    /// around; those of a crowd as they were chosen, when that is none of them.
+    /// around; many of them as they were chosen, when that is none of them.
     fn turns_from(&self, first: usize) -> Vec<usize> {
         let turns = |index: &usize| [2 * index, 2 * index + 1];
         let mut turns = self.looks.iter().flat_map(turns).collect::<Vec<_>>();
@@ -394,9 +394,9 @@ impl SimChannel {
         if refuses > 0 && self.buffers.is_multiple_of(refuses) {
             return Ok(Issued::Never);
         }
-        let begun = connection.transfer(&self.hub, buffer, place, token);
+        let issued = connection.transfer(&self.hub, buffer, place, token);
         self.lively.indices.insert(index);
-        Ok(begun)
+        Ok(issued)
     }
 }
 

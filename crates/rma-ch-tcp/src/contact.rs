@@ -161,7 +161,7 @@ impl TcpChannel {
                     return;
                 }
                 if !std::mem::replace(&mut self.listener.has_warned, true) {
-                    let error = socket::told(&error);
+                    let error = socket::explain(&error);
                     tracing::warn!("an incoming connection cannot be accepted now: {error}");
                 }
                 let until = Instant::now() + ACCEPT_PAUSE;
@@ -174,7 +174,7 @@ impl TcpChannel {
     /// Tells the next incoming connection that there is no descriptor for it, in the place of the one that was in reserve.
     fn turn_away(&mut self) {
         if !std::mem::replace(&mut self.listener.has_warned, true) {
-            let error = socket::told(&rustix::io::Errno::MFILE.into());
+            let error = socket::explain(&rustix::io::Errno::MFILE.into());
             tracing::warn!("incoming connections are turned away: {error}");
         }
         if let Ok((socket, _)) = socket::accept(&self.listener.socket, &self.limits) {
@@ -233,7 +233,7 @@ impl TcpChannel {
     fn dialed(&mut self, place: usize, dialed: Dialed) {
         match dialed {
             Dialed::Waiting => {}
-            Dialed::Pausing | Dialed::Begun => {
+            Dialed::Pausing | Dialed::Started => {
                 // A failure is noted by then.
                 let _ = self.watch_dial(place);
             }

@@ -60,7 +60,7 @@ pub(crate) enum Dialed {
     /// The attempt is lost; there is a new [`Dial::deadline`].
     Pausing,
     /// A new attempt has begun: there is a new socket to watch, and a new deadline.
-    Begun,
+    Started,
     /// Both sides know each other; frames may follow.
     Connected(OwnedFd, Option<Keys>),
     Failed(Failure),
@@ -202,7 +202,7 @@ impl Dial {
         self.deadline = None;
         match &self.stage {
             Stage::Pausing => match self.connect(Instant::now(), limits) {
-                Ok(()) => Dialed::Begun,
+                Ok(()) => Dialed::Started,
                 Err(failure) => Dialed::Failed(failure),
             },
             Stage::Connecting(_) => self.unreachable(&io::ErrorKind::TimedOut.into()),
@@ -244,7 +244,7 @@ impl Dial {
     }
 
     fn failure(&self, error: &io::Error) -> Failure {
-        let error = socket::told(error);
+        let error = socket::explain(error);
         Failure {
             kind: FailureKind::Unreachable,
             detail: format!("process {} cannot be reached at {}: {error}", self.peer, self.address),

@@ -37,7 +37,7 @@ pub(crate) fn listen(ip: IpAddr, limits: &Limits) -> io::Result<(OwnedFd, Socket
 }
 
 /// An error as a clause; with the limit that it is about, if that is the one of open files.
-pub(crate) fn told(error: &io::Error) -> String {
+pub(crate) fn explain(error: &io::Error) -> String {
     if !is_out_of_files(error) {
         return error.to_string();
     }

@@ -47,7 +47,7 @@ fn connected(size: u32, config: &TcpConfig) -> Vec<Rank> {
 }
 
 /// Arms until the system has reported something: no poll reads meanwhile.
-fn is_told(rank: &mut Rank) -> bool {
+fn is_notified(rank: &mut Rank) -> bool {
     let end = std::time::Instant::now() + common::LIMIT;
     while std::time::Instant::now() < end {
         if rank.channel.arm() == Armed::Busy {
@@ -86,7 +86,7 @@ fn a_rank_that_sleeps_after_traffic_is_woken_by_a_packet() {
         }
         ranks[0].send(1, Lane::Request, b"wake up");
         let _ = ranks[0].poll();
-        assert!(is_told(&mut ranks[1]), "a packet is not reported");
+        assert!(is_notified(&mut ranks[1]), "a packet is not reported");
         let before = ranks[1].log.packets.len();
         drive(&mut ranks, "the packet", |all| all[1].log.packets.len() > before);
     }

@@ -14,7 +14,7 @@
 //! | packets, polls, waits, everything that the engine's state is for | the engine's lock, before it is taken (`progress/lock.rs`) |
 //! | lock words and counters in shared memory, without that lock | the access state and the fast calls (`state/access`, `window/fast_sync.rs`), which send the call to the engine's lock |
 //! | exclusion of accumulates in mapped memory | the domain (`control/domain.rs`): in a child no announcement is a thread's own |
-//! | shared-memory collective slots, memory that siblings map, the launcher, traces | their writers in `rma` |
+//! | shared-memory collective slots, memory that peers of the node map, the launcher, traces | their writers in `rma` |
 //!
 //! What is left are loads and stores of window memory that is mapped: puts and gets on the direct path do in
 //! a child what the same stores and loads by a pointer do, and ask nothing. The C library asks in every call,

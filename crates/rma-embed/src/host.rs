@@ -39,7 +39,7 @@ struct Calls {
     /// Number of the next collective on a group, by its context.
     next: HashMap<u64, u64>,
     open: HashMap<u64, Call>,
-    begun: u64,
+    started: u64,
 }
 
 /// A collective under way: the host's name for it, and what the answer must look like.
@@ -121,8 +121,8 @@ impl ForeignHost {
 
     fn open(&self, call: Call) -> HostRequest {
         let mut calls = self.calls.lock();
-        calls.begun += 1;
-        let request = calls.begun;
+        calls.started += 1;
+        let request = calls.started;
         calls.open.insert(request, call);
         HostRequest(request)
     }

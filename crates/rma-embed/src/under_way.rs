@@ -30,7 +30,7 @@ impl Call {
 }
 
 /// The handle of a call that has begun: 0 when it is over already.
-pub(crate) fn begun(mut call: Call) -> Result<u64> {
+pub(crate) fn enter_started(mut call: Call) -> Result<u64> {
     Ok(if call.poll()? { 0 } else { CALLS.insert(Arc::new(Mutex::new(call))) })
 }
 

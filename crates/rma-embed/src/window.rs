@@ -5,7 +5,7 @@ use crate::engine::ENGINES;
 use crate::entry::entry;
 use crate::handle::{CREATION, Table, WINDOW};
 use crate::pointer::{In, Out, text};
-use crate::under_way::{Call, begun};
+use crate::under_way::{Call, enter_started};
 use parking_lot::Mutex;
 use rma_ch_c::{Versioned, bad};
 use rma_core::host::Group;
@@ -57,7 +57,7 @@ entry! {
         let place = call.needed("call")?;
         let free = WINDOWS.get(window)?.begin_free().map_err(|(_, error)| error)?;
         WINDOWS.take(window)?;
-        place.set(begun(Call::Free(free))?);
+        place.set(enter_started(Call::Free(free))?);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ pub(crate) fn begin() {
     if std::env::var_os("RMA_GUEST").is_some_and(|value| value == "0") || host().is_own {
         return;
     }
-    let begun = Instant::now();
+    let began = Instant::now();
     let constants = &host().constants;
     set_mask(constants.mask);
     let (mut rank, mut size) = (0, 0);
@@ -53,7 +53,7 @@ pub(crate) fn begin() {
     world::open();
     report::say(|| {
         let file = own().map(|own| own.file.display().to_string()).unwrap_or_default();
-        let took = begun.elapsed().as_secs_f64() * 1e3;
+        let took = began.elapsed().as_secs_f64() * 1e3;
         format!(
             "windows on communicators of MPI_COMM_WORLD are taken over by {file}, started in {took:.1} ms"
         )

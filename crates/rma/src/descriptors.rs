@@ -40,7 +40,7 @@ pub(crate) fn raise_limit(needed: u64) {
 }
 
 /// An error as a clause; if a descriptor was not to be had, with the limit and what is needed.
-pub(crate) fn told(error: &io::Error) -> String {
+pub(crate) fn explain(error: &io::Error) -> String {
     let is_out_of_files =
         [Errno::MFILE, Errno::NFILE].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
     if !is_out_of_files {
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn a_shortage_says_what_there_is_and_what_is_needed() {
-        let text = told(&Errno::MFILE.into());
+        let text = explain(&Errno::MFILE.into());
         assert!(text.contains("RLIMIT_NOFILE") && text.contains("are needed"), "{text}");
-        assert!(!told(&Errno::NOSPC.into()).contains("RLIMIT_NOFILE"));
+        assert!(!explain(&Errno::NOSPC.into()).contains("RLIMIT_NOFILE"));
     }
 }

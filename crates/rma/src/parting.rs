@@ -1,6 +1,6 @@
-//! The last meeting of a job that goes on when ranks die: of those that live.
+//! The barrier at the end of a job that goes on when ranks die: of the ranks that live.
 //!
-//! A meeting by messages needs every rank that a message goes through, and no rank knows of all deaths. The
+//! A barrier by messages needs every rank that a message goes through, and no rank knows of all deaths. The
 //! launcher does: its barrier waits for neither a process that is gone nor one that has finalized. A thread
 //! waits there, since the engine has to move meanwhile: others may need this rank until they have come as
 //! well.

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Collectives that were begun and that no step has seen yet.
 #[derive(Default)]
-pub(crate) struct Begun {
+pub(crate) struct StartedCollectives {
     /// Whether there are some, so that a step without any takes no lock.
     is_some: AtomicBool,
     collectives: Mutex<Vec<Arc<dyn Step>>>,
@@ -29,13 +29,13 @@ pub(crate) struct Begun {
 /// Messages and collectives as the engine sees them.
 pub(crate) struct RuntimeUpper {
     messages: MessageUpper,
-    begun: Arc<Begun>,
+    started: Arc<StartedCollectives>,
     running: Vec<Arc<dyn Step>>,
     /// Events of the messages when the running collectives were stepped last.
     seen: u64,
 }
 
-impl Begun {
+impl StartedCollectives {
     pub(crate) fn push(&self, collective: Arc<dyn Step>) {
         let mut collectives = self.collectives.lock();
         collectives.push(collective);
@@ -55,8 +55,8 @@ impl Begun {
 }
 
 impl RuntimeUpper {
-    pub(crate) fn new(messages: MessageUpper, begun: Arc<Begun>) -> Self {
-        Self { messages, begun, running: Vec::new(), seen: 0 }
+    pub(crate) fn new(messages: MessageUpper, started: Arc<StartedCollectives>) -> Self {
+        Self { messages, started, running: Vec::new(), seen: 0 }
     }
 
     /// Steps the collectives, if one of them may find something new; says whether there was something new for
@@ -64,13 +64,13 @@ impl RuntimeUpper {
     fn step_collectives(&mut self) -> bool {
         // Counted before the steps: a message that ends during them is news for the next time.
         let events = self.messages.events();
-        let has_begun = self.begun.is_some();
+        let has_started = self.started.is_some();
         // A step may call a function of the user, which must run in a thread of the user.
-        if (events == self.seen && !has_begun) || is_agent() {
+        if (events == self.seen && !has_started) || is_agent() {
             return false;
         }
-        if has_begun {
-            self.running.extend(self.begun.take());
+        if has_started {
+            self.running.extend(self.started.take());
         }
         self.seen = events;
         self.running.retain(|collective| !collective.step());
@@ -120,7 +120,7 @@ impl Upper for RuntimeUpper {
     }
 
     fn is_due(&self) -> bool {
-        self.messages.is_due() || self.messages.events() != self.seen || self.begun.is_some()
+        self.messages.is_due() || self.messages.events() != self.seen || self.started.is_some()
     }
 }
 

@@ -12,7 +12,7 @@
 use crate::answering;
 use crate::channels::{self, ChannelKind, Distance, Exchange, LookUp, Opening, Plan, missing};
 use crate::config::{Configuration, Listen, RuntimeConfig};
-use crate::host::{HostSettings, Places, RuntimeHost, Siblings};
+use crate::host::{HostSettings, NodeMemory, Places, RuntimeHost};
 use crate::join::{self, Notice, Start};
 use crate::message::Messenger;
 use crate::network::{Candidates, Choice};
@@ -42,10 +42,10 @@ pub(crate) struct Started {
 /// Under this key rank 0 publishes the secret where the start tells none.
 const SECRET_KEY: &str = "rma-secret-of-rank";
 
-/// Under this key rank 0 publishes what all ranks go by: letters of [`CROWDED`] and [`SUMMED`], or `-`.
+/// Under this key rank 0 publishes what all ranks go by: letters of [`OVERSUBSCRIBED`] and [`SUMMED`], or `-`.
 const JOB_KEY: &str = "rma-job";
 /// Ranks outnumber cores where rank 0 runs: it selects the algorithms of collectives.
-const CROWDED: char = 'c';
+const OVERSUBSCRIBED: char = 'c';
 /// Rank 0 sums up counters: all ranks meet for that at the end.
 const SUMMED: char = 's';
 
@@ -86,21 +86,21 @@ pub(crate) fn start(
     if me == Peer(0) {
         configuration.warnings(names).iter().for_each(|line| eprintln!("rma: warning: {line}"));
     }
-    let is_crowded = places.on_this_machine() > crate::cores::shared_by_ranks();
-    if is_crowded {
+    let is_oversubscribed = places.on_this_machine() > crate::cores::shared_by_ranks();
+    if is_oversubscribed {
         // A spinning rank may keep the awaited one from running.
         configuration.engine.spin_us = 0;
     }
     let plan = Plan::choose(&configuration.runtime.channel, look_up);
-    let siblings = siblings(&identity, &configuration);
-    let channel = open(&identity, &start, &plan, &configuration, (look_up, is_crowded))?;
+    let node_memory = node_memory(&identity, &configuration);
+    let channel = open(&identity, &start, &plan, &configuration, (look_up, is_oversubscribed))?;
     let messenger = Messenger::new(me, size, &configuration.message);
     tell_losses(&start, &messenger);
     if let Some(launcher) = start.overseer().filter(|_| configuration.runtime.on_failure == "continue") {
         // Before the first meeting: after it all ranks get the same answer.
         launcher.outlive()?;
     }
-    let is_summed = meet(&*start, &messenger, is_crowded, configuration.observer.stats)?;
+    let is_summed = meet(&*start, &messenger, is_oversubscribed, configuration.observer.stats)?;
     agree(&*start, &plan)?;
     let direct = configuration.runtime.direct && plan.is_direct;
     let tells = start.overseer().map(|_| Arc::downgrade(&start));
@@ -112,7 +112,8 @@ pub(crate) fn start(
         };
         Box::new(tell) as Box<dyn Fn() -> bool + Send + Sync>
     });
-    let settings = HostSettings { places: places.clone(), siblings: siblings.clone(), direct, tell_stuck };
+    let settings =
+        HostSettings { places: places.clone(), node_memory: node_memory.clone(), direct, tell_stuck };
     let host = RuntimeHost::new(messenger.clone(), settings);
     let runtime = Runtime::new(Parts {
         me,
@@ -121,7 +122,7 @@ pub(crate) fn start(
         host: Arc::new(host),
         messenger: messenger.clone(),
         configuration,
-        siblings,
+        node_memory,
         alarm: Arc::new(Alarm::default()),
         job: identity.job,
     })?;
@@ -133,18 +134,18 @@ pub(crate) fn start(
 }
 
 /// Meets all ranks, behind which addresses are found; says whether rank 0 sums up at the end.
-fn meet(start: &dyn Start, messenger: &Messenger, is_crowded: bool, is_summed: bool) -> Result<bool> {
+fn meet(start: &dyn Start, messenger: &Messenger, is_oversubscribed: bool, is_summed: bool) -> Result<bool> {
     if start.size() == 1 {
         return Ok(is_summed);
     }
     if start.rank() == 0 {
-        let letters = [(is_crowded, CROWDED), (is_summed, SUMMED)];
+        let letters = [(is_oversubscribed, OVERSUBSCRIBED), (is_summed, SUMMED)];
         let told: String = letters.iter().filter(|(is, _)| *is).map(|(_, letter)| letter).collect();
         start.put(JOB_KEY, if told.is_empty() { "-" } else { &told })?;
     }
     start.fence()?;
     let told = start.get(0, JOB_KEY)?.unwrap_or_default();
-    messenger.set_crowded(told.contains(CROWDED));
+    messenger.set_oversubscribed(told.contains(OVERSUBSCRIBED));
     Ok(told.contains(SUMMED))
 }
 
@@ -225,13 +226,13 @@ fn identity(start: &dyn Start, configuration: &Configuration) -> Result<Identity
     Ok(Identity { me, size, job: start.job().to_owned(), secret, places })
 }
 
-/// The way to hand memory to siblings; without it windows are reached by packets, which is said in one line.
-fn siblings(identity: &Identity, configuration: &Configuration) -> Option<Arc<Siblings>> {
-    if !identity.places.has_siblings() {
+/// The way to hand memory to peers of the node; without it windows are reached by packets, which is said in one line.
+fn node_memory(identity: &Identity, configuration: &Configuration) -> Option<Arc<NodeMemory>> {
+    if !identity.places.has_node_peers() {
         return None;
     }
     match Mailbox::open(identity.me, &identity.job, identity.secret.bytes()) {
-        Ok(mailbox) => Some(Arc::new(Siblings::new(mailbox, configuration.shm.clone()))),
+        Ok(mailbox) => Some(Arc::new(NodeMemory::new(mailbox, configuration.shm.clone()))),
         Err(error) => {
             eprintln!("rma: process {} shares no memory: {error}", identity.me);
             None
@@ -245,7 +246,7 @@ fn open(
     start: &Arc<dyn Start>,
     plan: &Plan,
     configuration: &Configuration,
-    (look_up, is_crowded): (LookUp<'_>, bool),
+    (look_up, is_oversubscribed): (LookUp<'_>, bool),
 ) -> Result<Box<dyn Channel>> {
     if identity.size == 1 {
         return Ok(Box::new(NoPeers));
@@ -261,7 +262,7 @@ fn open(
         job: &identity.job,
         secret: identity.secret.bytes(),
         listen,
-        is_crowded,
+        is_oversubscribed,
         look_up,
         exchange: Arc::new(Words(Arc::clone(start))),
         scope: String::new(),
@@ -299,7 +300,7 @@ fn channel(
         None if is_needed => Err(out_of_reach(distance, configuration)),
         _ => Ok(None),
     };
-    let node = needed(places.has_siblings(), Distance::Node)?;
+    let node = needed(places.has_node_peers(), Distance::Node)?;
     let remote = needed(places.has_remotes(), Distance::Remote)?;
     match (node, remote) {
         (None, None) => Ok(Box::new(NoPeers)),
@@ -383,7 +384,7 @@ mod tests {
             size: 4,
             job: "opened",
             secret: [0; 32],
-            is_crowded: false,
+            is_oversubscribed: false,
             look_up: &|_| None,
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
             exchange: Arc::new(NoWords),

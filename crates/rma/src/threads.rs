@@ -74,7 +74,7 @@ fn world(net: &SimNet, me: Peer, configuration: &Configuration, alarm: &Arc<Alar
         host: Arc::new(net.host(me)),
         messenger: Messenger::new(me, net.ranks(), &configuration.message),
         configuration: configuration.clone(),
-        siblings: None,
+        node_memory: None,
         alarm: Arc::clone(alarm),
         job,
     })?;

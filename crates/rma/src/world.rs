@@ -145,9 +145,9 @@ impl World {
         if let Some(summary) = self.summary.as_ref().filter(|_| self.rank() == 0) {
             summary.print(&runtime.engine, &*self.start);
         }
-        let told = self.start.finalize();
+        let ended = self.start.finalize();
         self.runtime().release();
-        told
+        ended
     }
 
     /// Meets all ranks, or those that live where ranks may outlive each other.

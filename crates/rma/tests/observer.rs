@@ -134,7 +134,7 @@ fn the_timeline_has_every_call_epoch_and_packet_over_every_path() {
         let packets = assert_packets_arrive(&events);
         assert!(packets > 0, "the ranks talk about where they are at least");
         for rank in 0..RANKS {
-            let (next, begun) = ((rank + 1) % RANKS, |name| count(&events, rank, "B", name));
+            let (next, started) = ((rank + 1) % RANKS, |name| count(&events, rank, "B", name));
             for (call, times) in [
                 ("win_create", 1),
                 ("fence", 2),
@@ -155,17 +155,17 @@ fn the_timeline_has_every_call_epoch_and_packet_over_every_path() {
                 // The span of a wait inside a call has the same name as the call.
                 let waits = of_rank(&events, rank).filter(|e| e["cat"] == "wait" && e["ph"] == "B").count();
                 let waits = if call == "wait" { waits } else { 0 };
-                assert!(begun(call) - waits >= times, "{path:?}: rank {rank}: {call}: {}", begun(call));
+                assert!(started(call) - waits >= times, "{path:?}: rank {rank}: {call}: {}", started(call));
                 let exact = !["barrier", "finalize"].contains(&call);
                 assert!(
-                    !exact || begun(call) - waits == times,
+                    !exact || started(call) - waits == times,
                     "{path:?}: rank {rank}: {call}: {}",
-                    begun(call)
+                    started(call)
                 );
             }
             // In mapped memory, or as a packet: an operation is recorded once.
-            let put = begun("put") + count(&events, rank, "i", "put");
-            let get = begun("get") + count(&events, rank, "i", "get");
+            let put = started("put") + count(&events, rank, "i", "put");
+            let get = started("get") + count(&events, rank, "i", "get");
             assert_eq!((put, get), (6, 3), "{path:?}: rank {rank}");
             let lock = format!("lock epoch to {next}, window traffic");
             for (epoch, times) in [

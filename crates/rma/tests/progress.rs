@@ -12,13 +12,13 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs ranks as threads; a world that does not end in time fails the test instead of hanging it.
 fn run(ranks: u32, rank: impl Fn(&World) -> Result<()> + Sync + Send + 'static) {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let world = thread::spawn(move || {
         let ended = World::run_threads(ranks, rank);
-        tell.send(()).unwrap();
+        sender.send(()).unwrap();
         ended.unwrap();
     });
-    match told.recv_timeout(LIMIT) {
+    match receiver.recv_timeout(LIMIT) {
         Err(mpsc::RecvTimeoutError::Timeout) => panic!("the ranks have not ended in {LIMIT:?}"),
         _ => world.join().unwrap(),
     }

@@ -283,8 +283,8 @@ fn forked_children_leave_the_job_to_their_parent() {
         assert_eq!(wrong, None, "{path:?}: {run:?}");
         let refused: usize = counts[0].split(' ').next().unwrap().parse().unwrap();
         for rank in 0..2 {
-            let told = format!(" called in a forked child of rank {rank}: ");
-            assert_eq!(run.stderr.matches(&told).count(), refused, "{path:?}: {run:?}");
+            let reported = format!(" called in a forked child of rank {rank}: ");
+            assert_eq!(run.stderr.matches(&reported).count(), refused, "{path:?}: {run:?}");
         }
         assert_eq!(run.stderr.lines().count(), 2 * refused, "{path:?}: {run:?}");
     }

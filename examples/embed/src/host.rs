@@ -23,7 +23,7 @@ struct Calls {
     next: HashMap<u64, u64>,
     arrived: HashMap<Key, BTreeMap<Peer, Vec<u64>>>,
     open: HashMap<HostRequest, Call>,
-    begun: u64,
+    started: u64,
 }
 
 #[derive(Debug)]
@@ -42,8 +42,8 @@ impl MiniHost {
     fn begin(&self, call: impl FnOnce(&mut Calls) -> Call) -> HostRequest {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let call = call(&mut calls);
-        calls.begun += 1;
-        let request = HostRequest(calls.begun);
+        calls.started += 1;
+        let request = HostRequest(calls.started);
         calls.open.insert(request, call);
         request
     }

@@ -136,13 +136,13 @@ impl Part<'_> {
 
     /// Asks for a lock and gives it back.
     fn ask(&self, kind: LockKind, target: u32) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let taken = self.take(kind, target);
         if taken.is_ok() && self.window.take_bequest(Rank(target)).is_ok_and(|inherits| inherits) {
             println!("rank {}: inherits the lock of rank {target}", self.me);
             assert!(!self.window.take_bequest(Rank(target)).unwrap(), "it is reported once");
         }
-        let took = begun.elapsed().as_millis();
+        let took = started.elapsed().as_millis();
         // Of a target elsewhere the lock is a promise, and there is an epoch to end in either case.
         let ended = match &taken {
             Ok(()) => self.window.unlock(Rank(target)),

@@ -98,7 +98,7 @@ impl End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     Completed,
-    Begun,
+    Started,
     Never,
 }
 
@@ -170,7 +170,9 @@ impl Judge<'_> {
         let place = self.case.program.scripts[rank as usize][at].place();
         let is_left = end.dead.iter().chain(end.cut.iter().flatten()).any(|lost| {
             self.steps(*lost).any(|(_, step, progress)| {
-                matches!(step, Step::Increment { .. }) && step.place() == place && progress == Progress::Begun
+                matches!(step, Step::Increment { .. })
+                    && step.place() == place
+                    && progress == Progress::Started
             })
         });
         if !is_left {
@@ -203,18 +205,18 @@ impl Judge<'_> {
     fn steps(&self, origin: u32) -> impl Iterator<Item = (usize, &Step, Progress)> {
         let (case, lines) = (self.case, &self.end.diaries[origin as usize]);
         let script = &case.program.scripts[origin as usize];
-        let mut begun = vec![false; script.len()];
+        let mut started = vec![false; script.len()];
         let mut ended = vec![None; script.len()];
         for line in lines {
             match line {
-                Line::Begins(at) => begun[*at] = true,
+                Line::Begins(at) => started[*at] = true,
                 Line::Done(at) => ended[*at] = Some(true),
                 Line::Failed(at, _) => ended[*at] = Some(false),
                 _ => {}
             }
         }
         script.iter().enumerate().map(move |(at, step)| {
-            let progress = match (begun[at], step.place()) {
+            let progress = match (started[at], step.place()) {
                 (false, _) => Progress::Never,
                 (true, Some((window, target))) => {
                     let is_own =
@@ -232,7 +234,7 @@ impl Judge<'_> {
                             .any(|(at, step)| ended[at].is_some_and(|is_ok| is_ok || does_part(step))),
                     };
                     let is_done = ended[at] == Some(true) && (is_own || is_over);
-                    if is_done { Progress::Completed } else { Progress::Begun }
+                    if is_done { Progress::Completed } else { Progress::Started }
                 }
                 (true, None) => Progress::Completed,
             };

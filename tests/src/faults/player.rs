@@ -51,7 +51,7 @@ pub fn play(folder: &Path, case: &Case) -> Result<(), String> {
     diary.add(&Line::Started { pid: getpid().as_raw_pid() as u32 });
     die_when(case.death, rank, None);
     let mut memory = own_memory(case);
-    let begun = World::init().and_then(|world| {
+    let started = World::init().and_then(|world| {
         let members = match case.members < case.ranks {
             true => world.split((rank < case.members).then_some(0), 0)?.map(Arc::new),
             false => Some(world.communicator()),
@@ -62,8 +62,8 @@ pub fn play(folder: &Path, case: &Case) -> Result<(), String> {
         world.barrier().or_else(|error| case.death.is_some_and(was_ready).then_some(()).ok_or(error))?;
         Ok((world, members, windows))
     });
-    let (world, members, windows) = match begun {
-        Ok(begun) => begun,
+    let (world, members, windows) = match started {
+        Ok(started) => started,
         Err(error) => {
             diary.add(&Line::Broken(format!("start: {error}")));
             return Err(error.to_string());

@@ -16,6 +16,7 @@ use crate::random::Random;
 use crate::seeds::Pools;
 use ledger::Ledger;
 use player::Player;
+use reported::Reported;
 use rma_ch_sim::{Actor, Context, Fault as Planned, Latency, SimConfig, SimWorld, Step};
 use rma_core::Engine;
 use rma_core::config::EngineConfig;
@@ -28,13 +29,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Waker};
 use std::time::Duration;
-use told::Told;
 
 mod ledger;
 pub mod many;
 mod minimise;
 mod player;
-mod told;
+mod reported;
 
 pub use minimise::minimise;
 
@@ -203,15 +203,16 @@ impl SimCase {
             let net = world.net().clone();
             let host = Arc::new(net.host(Peer(me)));
             let channel = Box::new(net.channel(Peer(me)));
-            let told = Box::new(Told::new(net, self.lateness[me as usize]));
-            let engine = Engine::new(self.engine.clone(), channel, Arc::clone(&host) as Arc<dyn Host>, told);
+            let reported = Box::new(Reported::new(net, self.lateness[me as usize]));
+            let engine =
+                Engine::new(self.engine.clone(), channel, Arc::clone(&host) as Arc<dyn Host>, reported);
             let engine = engine.expect("an engine of a simulated rank");
             let player = Player::new(me, Rc::clone(&case), engine.clone(), host, Rc::clone(&ledger));
             let death = self.deaths.iter().find(|death| death.rank == me).map(|death| death.when);
             let part: Part = Box::pin(player.play());
             let (case, ledger) = (Rc::clone(&case), Rc::clone(&ledger));
             let alive = Some((part, engine));
-            world.spawn(Peer(me), Simulated { me, alive, case, ledger, death, begun_at: None, quiet: 0 });
+            world.spawn(Peer(me), Simulated { me, alive, case, ledger, death, started_at: None, quiet: 0 });
         }
         self.pauses.iter().for_each(|pause| world.plan(*pause));
         if let Some(([a, b], at)) = self.cut {
@@ -224,8 +225,8 @@ impl SimCase {
         let is_cut = self.cut.is_some_and(|(_, at)| at <= now);
         let cut = self.cut.filter(|_| is_cut).map(|(pair, _)| pair);
         let (dead, diaries) = (ledger.dead.into_inner(), ledger.diaries.into_inner());
-        let begun = diaries.iter().flatten().filter(|line| matches!(line, Line::Begins(_)));
-        let (deaths, steps) = (dead.len(), begun.count() as u64);
+        let started = diaries.iter().flatten().filter(|line| matches!(line, Line::Begins(_)));
+        let (deaths, steps) = (dead.len(), started.count() as u64);
         let hang = ledger.hang.into_inner().or_else(|| run.err().map(|stuck| stuck.to_string()));
         let faults = match hang {
             Some(text) => vec![Fault { kind: Kind::Hang, text }],
@@ -249,7 +250,7 @@ struct Simulated {
     ledger: Rc<Ledger>,
     death: Option<When>,
     /// When what the death comes behind was seen to have begun.
-    begun_at: Option<Duration>,
+    started_at: Option<Duration>,
     quiet: u32,
 }
 
@@ -290,16 +291,16 @@ impl Actor for Simulated {
 
 impl Simulated {
     fn is_to_die(&mut self, now: Duration) -> bool {
-        let (has_begun, delay) = match self.death {
+        let (has_started, delay) = match self.death {
             None => return false,
             Some(When::AtStart(delay)) => (true, delay),
             Some(When::After(delay)) => (self.ledger.has(self.me, &Line::Ready), delay),
             Some(When::Step(at, delay)) => (self.ledger.has(self.me, &Line::Begins(at)), delay),
         };
-        if self.begun_at.is_none() && has_begun {
-            self.begun_at = Some(now);
+        if self.started_at.is_none() && has_started {
+            self.started_at = Some(now);
         }
-        self.begun_at.is_some_and(|begun| begun + delay <= now)
+        self.started_at.is_some_and(|started| started + delay <= now)
     }
 }
 

@@ -110,7 +110,7 @@ impl Script {
         let held = player.locks.get(&target).copied();
         let is_open = held.is_some() || player.has_all;
         let window = &player.window;
-        let begun = match what {
+        let started = match what {
             0..3 if player.has_all => None,
             0 if with_all && player.locks.is_empty() => {
                 Some((window.begin_lock_all(Assert::NONE), Then::LockedAll))
@@ -149,7 +149,7 @@ impl Script {
             11 if is_open => Some((window.begin_flush_all(), Then::Flushed)),
             _ => None,
         };
-        if let Some((sync, then)) = begun {
+        if let Some((sync, then)) = started {
             player.call = Some((sync.expect("a legal call"), then));
             self.go_on(me);
         }
@@ -199,12 +199,12 @@ impl Script {
                     continue;
                 }
                 let next = player.locks.keys().next().copied();
-                let begun = match next {
+                let started = match next {
                     Some(target) => Some((player.window.begin_unlock(Rank(target)), Then::Unlocked(target))),
                     None if player.has_all => Some((player.window.begin_unlock_all(), Then::UnlockedAll)),
                     None => None,
                 };
-                player.call = begun.map(|(sync, then)| (sync.expect("a legal call"), then));
+                player.call = started.map(|(sync, then)| (sync.expect("a legal call"), then));
             }
             if self.players.iter().all(|player| player.call.is_none()) {
                 break;

@@ -236,7 +236,7 @@ impl Player {
             self.stage = Stage::Meeting(None);
             return true;
         };
-        let begun = within(owner, || match call {
+        let started = within(owner, || match call {
             Call::Fence(assert) => Some(window.begin_fence(assert)),
             Call::Lock(kind, target) => Some(window.begin_lock(kind, Rank(target), Assert::NONE)),
             Call::Unlock(target) => Some(window.begin_unlock(Rank(target))),
@@ -244,7 +244,7 @@ impl Player {
             Call::UnlockAll => Some(window.begin_unlock_all()),
             Call::Put(..) | Call::Get(..) | Call::Away(..) => None,
         });
-        if let Some(sync) = begun {
+        if let Some(sync) = started {
             self.sync = Some(sync.expect("a call of the script"));
             return true;
         }
@@ -270,8 +270,8 @@ impl Player {
         let owner = owner(self.me);
         let Some(mut under_way) = free else {
             let window = self.window.take().expect("the window is freed once");
-            let begun = within(owner, || window.begin_free().map_err(|(_, error)| error).expect("free"));
-            self.stage = Stage::Freeing(Some(begun));
+            let started = within(owner, || window.begin_free().map_err(|(_, error)| error).expect("free"));
+            self.stage = Stage::Freeing(Some(started));
             return true;
         };
         let is_over = within(owner, || under_way.poll().expect("free"));

@@ -14,13 +14,13 @@ use rma_core::window::{Destination, OperationRequest, Origin, TargetArea, Window
 pub(super) enum Called {
     /// There was no operation element: again later.
     Full,
-    Begun,
+    Started,
     Requested(OperationRequest),
 }
 
 impl Called {
-    fn from_bool(is_begun: bool) -> Self {
-        if is_begun { Self::Begun } else { Self::Full }
+    fn from_bool(is_started: bool) -> Self {
+        if is_started { Self::Started } else { Self::Full }
     }
 
     fn from_request(request: Option<OperationRequest>) -> Self {
@@ -116,7 +116,7 @@ fn typed(
     let Buffers { origin: from, result: into } = buffers;
     // SAFETY: the buffers have room for the types from their lowest bytes on, and the caller keeps them until
     // the operation is complete; origin and result are different buffers.
-    let is_begun = unsafe {
+    let is_started = unsafe {
         match &prepared.call {
             Call::Put { origin, area } => {
                 window.try_put_typed(origin_of(origin, from), target, area_of(area, disp))
@@ -134,7 +134,7 @@ fn typed(
             Call::FetchOp { .. } | Call::CompareSwap { .. } => unreachable!("calls without datatypes"),
         }
     };
-    is_begun.map(Called::from_bool)
+    is_started.map(Called::from_bool)
 }
 
 fn request(

@@ -4,7 +4,7 @@
 //! A list of makings is the same for one thread of all ranks. Each of them is legal whatever was taken out before it: what frees where
 //! nothing is left does nothing, on all ranks.
 
-use super::player::Ground;
+use super::player::Environment;
 use crate::random::Random;
 use crate::world::{from, local};
 use rma_core::Engine;
@@ -87,14 +87,14 @@ enum Stage {
 /// Where the work is done.
 pub(super) struct Place<'a, G> {
     pub(super) engine: &'a Engine,
-    pub(super) ground: &'a mut G,
+    pub(super) environment: &'a mut G,
     pub(super) me: u32,
     pub(super) thread: u32,
 }
 
 impl Workshop {
     /// Goes on with a making; whether it is over.
-    pub(super) fn make<G: Ground>(&mut self, making: Making, place: &mut Place<'_, G>) -> Result<bool> {
+    pub(super) fn make<G: Environment>(&mut self, making: Making, place: &mut Place<'_, G>) -> Result<bool> {
         match std::mem::take(&mut self.stage) {
             Stage::Idle => self.begin(making, place),
             Stage::Creating(mut creation) => {
@@ -144,7 +144,7 @@ impl Workshop {
                 Ok(is_over)
             }
             Stage::Duplicating => {
-                let is_over = place.ground.duplicate(place.thread)?;
+                let is_over = place.environment.duplicate(place.thread)?;
                 if !is_over {
                     self.stage = Stage::Duplicating;
                 }
@@ -154,9 +154,9 @@ impl Workshop {
     }
 
     /// Frees everything that is left; whether it is over.
-    pub(super) fn clear<G: Ground>(&mut self, place: &mut Place<'_, G>) -> Result<bool> {
+    pub(super) fn clear<G: Environment>(&mut self, place: &mut Place<'_, G>) -> Result<bool> {
         if self.windows.is_empty() && matches!(self.stage, Stage::Idle) {
-            while place.ground.release(place.thread) {}
+            while place.environment.release(place.thread) {}
             return Ok(true);
         }
         while self.make(Making::Free { which: 0 }, place)? {
@@ -182,7 +182,7 @@ impl Workshop {
         format!(" ({stage}, with {} windows)", self.windows.len())
     }
 
-    fn begin<G: Ground>(&mut self, making: Making, place: &mut Place<'_, G>) -> Result<bool> {
+    fn begin<G: Environment>(&mut self, making: Making, place: &mut Place<'_, G>) -> Result<bool> {
         match making {
             Making::Create { elements, .. } => {
                 self.made += 1;
@@ -201,7 +201,7 @@ impl Workshop {
             }
             Making::Duplicate => self.stage = Stage::Duplicating,
             Making::Release => {
-                place.ground.release(place.thread);
+                place.environment.release(place.thread);
                 return Ok(true);
             }
         }
@@ -216,9 +216,9 @@ impl Workshop {
 }
 
 /// The ranks of a making that this one works with.
-fn members_of<G: Ground>(making: Making, place: &Place<'_, G>) -> Option<Group> {
+fn members_of<G: Environment>(making: Making, place: &Place<'_, G>) -> Option<Group> {
     let Making::Create { members, .. } = making else { return None };
-    let whole = place.ground.group(place.thread);
+    let whole = place.environment.group(place.thread);
     let all = (1u32 << whole.size()) - 1;
     let members = if members == 0 { 1 << place.me } else { members & all };
     if members == all {

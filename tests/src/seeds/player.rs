@@ -24,7 +24,7 @@ mod judge;
 mod steps;
 
 /// What a player needs of the job besides the engine.
-pub(super) trait Ground {
+pub(super) trait Environment {
     /// An actor of this rank has come to a meeting of the whole job; called once for each.
     fn arrive(&mut self, meeting: usize);
     /// Whether all actors of the job have come.
@@ -32,7 +32,7 @@ pub(super) trait Ground {
     /// An actor has come to the end of its epochs in a round.
     fn tell(&mut self, round: u32, actor: u32);
     /// Whether an actor has told so; `None` where that cannot be known at once.
-    fn has_told(&self, round: u32, actor: u32) -> Option<bool>;
+    fn has_notified(&self, round: u32, actor: u32) -> Option<bool>;
     /// The host's barrier: begins it when none is under way, and says whether it is over.
     fn barrier(&mut self) -> Result<bool>;
     /// Tells where a rank's memory of a dynamic window is.
@@ -61,7 +61,7 @@ pub(super) enum Turn {
 pub(super) struct Player<G> {
     pub(super) me: u32,
     pub(super) engine: Engine,
-    pub(super) ground: G,
+    pub(super) environment: G,
     pub(super) log: Log,
     pub(super) program: Arc<Program>,
     pub(super) compiled: Arc<Compiled>,
@@ -129,12 +129,12 @@ const JUDGED: u8 = 0xdd;
 /// What completed origin buffers hold.
 const SPENT: u8 = 0xaa;
 
-impl<G: Ground> Player<G> {
+impl<G: Environment> Player<G> {
     pub(super) fn new(
         me: u32,
         group: Group,
         engine: Engine,
-        ground: G,
+        environment: G,
         program: Arc<Program>,
         compiled: Arc<Compiled>,
     ) -> Self {
@@ -159,7 +159,7 @@ impl<G: Ground> Player<G> {
             cells: Vec::new(),
             log: Log::new(),
             engine,
-            ground,
+            environment,
             program,
             compiled,
         }
@@ -218,12 +218,12 @@ impl<G: Ground> Player<G> {
                 Flavor::Create => WindowSpec::Create { memory: self.memory[at].span(), unit },
                 Flavor::Shared { is_contiguous } => WindowSpec::AllocateShared { len, unit, is_contiguous },
                 Flavor::Dynamic => {
-                    self.ground.publish(at, self.memory[at].base() as u64);
+                    self.environment.publish(at, self.memory[at].base() as u64);
                     WindowSpec::Dynamic
                 }
             };
-            let begun = self.engine.begin_window(self.group.clone(), spec).expect("creation begins");
-            *creation = Some(Box::new(begun));
+            let started = self.engine.begin_window(self.group.clone(), spec).expect("creation begins");
+            *creation = Some(Box::new(started));
             return Turn::Moved;
         };
         match under_way.poll().expect("creation") {
@@ -240,8 +240,8 @@ impl<G: Ground> Player<G> {
         let Stage::Freeing(free) = &mut self.stage else { return Turn::Waits };
         let Some(under_way) = free else {
             // In the same order on all ranks.
-            let begun = self.windows.remove(0).begin_free();
-            *free = Some(begun.unwrap_or_else(|(_, error)| panic!("rank {}: {error}", self.me)));
+            let started = self.windows.remove(0).begin_free();
+            *free = Some(started.unwrap_or_else(|(_, error)| panic!("rank {}: {error}", self.me)));
             return Turn::Moved;
         };
         if !under_way.poll().expect("free") {

@@ -3,7 +3,7 @@
 use super::chains::{self, Log, Seen};
 use super::compile::compile;
 use super::plan::Plan;
-use super::player::{Ground, Player, Turn};
+use super::player::{Environment, Player, Turn};
 use super::simulate::text;
 use rma::{CollectiveRequest, Communicator, World};
 use rma_core::error::Result;
@@ -37,7 +37,7 @@ struct Meeting {
     is_over: bool,
 }
 
-impl Ground for Job<'_> {
+impl Environment for Job<'_> {
     fn arrive(&mut self, meeting: usize) {
         if self.meetings.len() <= meeting {
             self.meetings.push(Meeting::default());
@@ -62,7 +62,7 @@ impl Ground for Job<'_> {
 
     fn tell(&mut self, _: u32, _: u32) {}
 
-    fn has_told(&self, _: u32, _: u32) -> Option<bool> {
+    fn has_notified(&self, _: u32, _: u32) -> Option<bool> {
         None
     }
 

@@ -4,7 +4,7 @@ use super::chains::{self, Log};
 use super::compile::compile;
 use super::late::LateHost;
 use super::plan::Plan;
-use super::player::{Ground, Player, Turn};
+use super::player::{Environment, Player, Turn};
 use rma_ch_sim::{Actor, Context, SimWorld, Step};
 use rma_core::Engine;
 use rma_core::error::Result;
@@ -41,7 +41,7 @@ struct Ledger {
     /// Actors that have come, by meeting.
     arrived: Vec<u32>,
     /// Actors that have told, by round.
-    told: HashSet<(u32, u32)>,
+    notified: HashSet<(u32, u32)>,
     addresses: HashMap<(usize, u32), u64>,
     /// Turns since any rank came further.
     idle: u64,
@@ -73,7 +73,7 @@ struct Field {
     ledger: Rc<RefCell<Ledger>>,
 }
 
-impl Ground for Field {
+impl Environment for Field {
     fn arrive(&mut self, meeting: usize) {
         let arrived = &mut self.ledger.borrow_mut().arrived;
         if arrived.len() <= meeting {
@@ -87,11 +87,11 @@ impl Ground for Field {
     }
 
     fn tell(&mut self, round: u32, actor: u32) {
-        self.ledger.borrow_mut().told.insert((round, actor));
+        self.ledger.borrow_mut().notified.insert((round, actor));
     }
 
-    fn has_told(&self, round: u32, actor: u32) -> Option<bool> {
-        Some(self.ledger.borrow().told.contains(&(round, actor)))
+    fn has_notified(&self, round: u32, actor: u32) -> Option<bool> {
+        Some(self.ledger.borrow().notified.contains(&(round, actor)))
     }
 
     fn barrier(&mut self) -> Result<bool> {
@@ -167,8 +167,8 @@ impl Actor for Simulated {
         ledger.idle = if turn == Turn::Waits { ledger.idle + 1 } else { 0 };
         if ledger.idle > MOST_IDLE {
             ledger.stuck.insert(self.player.me, self.player.describe());
-            let is_told = ledger.stuck.len() + ledger.cells.len() == self.player.program.ranks as usize;
-            assert!(!is_told, "no rank comes further: {}", ledger.words());
+            let is_described = ledger.stuck.len() + ledger.cells.len() == self.player.program.ranks as usize;
+            assert!(!is_described, "no rank comes further: {}", ledger.words());
         }
         if turn == Turn::Over {
             ledger.cells.insert(self.player.me, std::mem::take(&mut self.player.cells));

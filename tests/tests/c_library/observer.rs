@@ -73,9 +73,9 @@ fn a_program_in_c_has_a_timeline_and_a_summary() {
             assert_eq!(count("B", "put") + count("i", "put"), 2, "{path:?}: rank {rank}");
             let fences = events.iter().filter(|e| e["pid"] == rank && e["ph"] == "B" && e["name"] == "fence");
             assert!(fences.into_iter().all(|e| e["args"]["window name"] == "halo of c"), "{path:?}");
-            let begun = events.iter().filter(|e| e["pid"] == rank && e["ph"] == "B").count();
+            let started = events.iter().filter(|e| e["pid"] == rank && e["ph"] == "B").count();
             let ended = events.iter().filter(|e| e["pid"] == rank && e["ph"] == "E").count();
-            assert_eq!(begun, ended, "{path:?}: rank {rank}");
+            assert_eq!(started, ended, "{path:?}: rank {rank}");
             assert!(count("X", "send message") > 0, "{path:?}: rank {rank}");
         }
     }

@@ -171,12 +171,17 @@ fn what_is_not_freed_is_listed_with_the_calls_that_made_it() {
     for channel in ["auto", "tcp"] {
         let quiet = good(path, &format!("env RMA_CHANNEL={channel} rmarun -n 2 ./forgetful"));
         assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
-        let told = good(path, &format!("env RMA_DEBUG=1 RMA_CHANNEL={channel} rmarun -n 2 ./forgetful"));
+        let reported = good(path, &format!("env RMA_DEBUG=1 RMA_CHANNEL={channel} rmarun -n 2 ./forgetful"));
         for rank in 0..2 {
             let start = format!("rma: rank {rank}: ");
-            let lines: Vec<_> = told.stderr.lines().filter_map(|line| line.strip_prefix(&start)).collect();
-            assert_eq!(lines[0], "12 objects were not freed before MPI_Finalize:", "{told:?}");
-            assert_eq!(lines[1..].iter().map(|line| line.trim()).collect::<Vec<_>>(), FORGOTTEN, "{told:?}");
+            let lines: Vec<_> =
+                reported.stderr.lines().filter_map(|line| line.strip_prefix(&start)).collect();
+            assert_eq!(lines[0], "12 objects were not freed before MPI_Finalize:", "{reported:?}");
+            assert_eq!(
+                lines[1..].iter().map(|line| line.trim()).collect::<Vec<_>>(),
+                FORGOTTEN,
+                "{reported:?}"
+            );
         }
     }
 }
@@ -188,10 +193,10 @@ fn a_hint_that_is_not_kept_is_told_once() {
     good(path, "rmacc -Wall -Werror locked.c -o locked");
     let quiet = good(path, "rmarun -n 2 ./locked");
     assert_eq!(quiet.stderr, "");
-    let told = good(path, "env RMA_DEBUG=1 rmarun -n 2 ./locked");
-    let lines: Vec<_> = told.stderr.lines().collect();
+    let reported = good(path, "env RMA_DEBUG=1 rmarun -n 2 ./locked");
+    let lines: Vec<_> = reported.stderr.lines().collect();
     let line = "rma: MPI_Win_lock_all locks a window whose hint no_locks says that it is never locked";
-    assert_eq!(lines, [line; 2], "{told:?}");
+    assert_eq!(lines, [line; 2], "{reported:?}");
 }
 
 #[test]

@@ -293,7 +293,7 @@ fn ranks_that_run_ahead_and_ranks_that_fall_asleep_meet_in_every_fence() {
 }
 
 #[test]
-fn origins_and_targets_that_fall_asleep_are_rung() {
+fn origins_and_targets_that_fall_asleep_are_woken() {
     for setup in [spinning(3), Setup::direct(3), Setup::direct(3).smallest()] {
         run(&setup, |rank| {
             let window = rank.allocate(8);

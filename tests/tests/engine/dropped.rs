@@ -64,8 +64,8 @@ fn use_and_free(world: &Stepped, windows: Vec<Window>) {
 }
 
 fn free(world: &Stepped, windows: Vec<Window>) {
-    let begun = windows.into_iter().map(|window| window.begin_free().map_err(|(_, error)| error).unwrap());
-    let mut frees = begun.map(Some).collect::<Vec<_>>();
+    let started = windows.into_iter().map(|window| window.begin_free().map_err(|(_, error)| error).unwrap());
+    let mut frees = started.map(Some).collect::<Vec<_>>();
     world.until("the end of the window", || {
         for free in &mut frees {
             free.take_if(|free| free.poll().unwrap());

@@ -198,9 +198,9 @@ fn windows_of_different_sizes_wait_for_the_acknowledgement() {
         let put = window.put(from(&[9]), other, Disp(ELEMENTS as u64));
         let fence = window.fence(Assert::NONE);
         if rank.me == 1 {
-            let (told, silent) = if is_known { (put, fence) } else { (fence, put) };
+            let (reported, silent) = if is_known { (put, fence) } else { (fence, put) };
             silent.unwrap();
-            assert_eq!(told.unwrap_err().class(), ErrorClass::RmaRange, "rank 0 has no such element");
+            assert_eq!(reported.unwrap_err().class(), ErrorClass::RmaRange, "rank 0 has no such element");
             assert_eq!(local(&window, ELEMENTS), 9);
         } else {
             put.and(fence).unwrap();

@@ -135,7 +135,7 @@ fn memory_stays_when_a_rank_is_lost_before_all_have_met() {
 }
 
 #[test]
-fn an_accumulate_that_a_dead_process_has_begun_excludes_no_rank() {
+fn an_accumulate_that_a_dead_process_has_started_excludes_no_rank() {
     /// Where the holder of the exclusion of unaligned accumulates stands in a control block: its process, from 1.
     const EXCLUSION: usize = 192;
     let (mut world, _, controls) = world_with_controls(3);

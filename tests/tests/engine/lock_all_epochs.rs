@@ -395,7 +395,7 @@ fn now<T>(mut call: impl FnMut() -> Option<T>, polls: impl Fn()) -> T {
 }
 
 #[test]
-fn locks_taken_in_vain_go_back_and_waiters_are_rung_by_a_caller_without_a_frame() {
+fn locks_taken_in_vain_go_back_and_waiters_are_woken_by_a_caller_without_a_frame() {
     let world = Stepped::new(&Setup::direct(3), 61);
     let windows = world.allocate(2);
     let path = windows[0].direct_path();

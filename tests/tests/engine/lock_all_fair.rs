@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// What the ranks, which are threads here, tell each other.
 #[derive(Default)]
-struct Told {
+struct Flags {
     /// Lock_all epochs that are open.
     open: AtomicU32,
     /// The writer stands in line, or holds the lock.
@@ -27,69 +27,69 @@ struct Told {
 #[test]
 fn a_writer_is_passed_by_no_later_lock_all_on_mapped_memory() {
     for ranks in 2..=8 {
-        check(ranks, |rank, told| play(rank, told, rank.allocate(1)));
+        check(ranks, |rank, flags| play(rank, flags, rank.allocate(1)));
     }
 }
 
 #[test]
 fn a_writer_is_passed_by_no_later_lock_all_on_created_windows() {
     for ranks in 2..=8 {
-        check(ranks, |rank, told| {
+        check(ranks, |rank, flags| {
             let mut memory = [0];
-            play(rank, told, rank.create(&mut memory));
+            play(rank, flags, rank.create(&mut memory));
         });
     }
 }
 
-fn check(ranks: u32, part: impl Fn(&TestRank, &Told) + Send + Sync) {
-    let told = Told::default();
-    run(&Setup::direct(ranks), |rank| part(rank, &told));
-    assert!(told.has_held.load(SeqCst), "the writer of {ranks} ranks never had the lock");
+fn check(ranks: u32, part: impl Fn(&TestRank, &Flags) + Send + Sync) {
+    let flags = Flags::default();
+    run(&Setup::direct(ranks), |rank| part(rank, &flags));
+    assert!(flags.has_held.load(SeqCst), "the writer of {ranks} ranks never had the lock");
 }
 
-fn play(rank: &TestRank, told: &Told, window: Window) {
+fn play(rank: &TestRank, flags: &Flags, window: Window) {
     rank.barrier();
     if rank.me + 1 == rank.size {
-        write(rank, told, &window);
+        write(rank, flags, &window);
     } else {
-        read(told, &window);
+        read(flags, &window);
     }
     rank.barrier();
     window.free().unwrap();
 }
 
 /// Takes the lock once, behind readers that hold it.
-fn write(rank: &TestRank, told: &Told, window: &Window) {
-    while told.open.load(SeqCst) == 0 {
+fn write(rank: &TestRank, flags: &Flags, window: &Window) {
+    while flags.open.load(SeqCst) == 0 {
         std::thread::yield_now();
     }
     let mut lock = window.begin_lock(Exclusive, WANTED, Assert::NONE).unwrap();
     let mut is_held = window.poll_sync(&mut lock).unwrap();
-    told.has_held.store(is_held, SeqCst);
-    told.is_in_line.store(true, SeqCst);
+    flags.has_held.store(is_held, SeqCst);
+    flags.is_in_line.store(true, SeqCst);
     while !is_held {
         rank.engine.poll();
         is_held = window.poll_sync(&mut lock).unwrap();
         std::thread::yield_now();
     }
-    told.has_held.store(true, SeqCst);
+    flags.has_held.store(true, SeqCst);
     window.unlock(WANTED).unwrap();
 }
 
 /// Repeats lock_all epochs until the writer has had the lock.
-fn read(told: &Told, window: &Window) {
-    let begun = Instant::now();
-    while !told.has_held.load(SeqCst) {
-        assert!(begun.elapsed() < LIMIT, "the writer waits behind lock_all epochs without end");
-        let is_later = told.is_in_line.load(SeqCst);
+fn read(flags: &Flags, window: &Window) {
+    let started = Instant::now();
+    while !flags.has_held.load(SeqCst) {
+        assert!(started.elapsed() < LIMIT, "the writer waits behind lock_all epochs without end");
+        let is_later = flags.is_in_line.load(SeqCst);
         window.lock_all(Assert::NONE).unwrap();
-        told.open.fetch_add(1, SeqCst);
-        assert!(!is_later || told.has_held.load(SeqCst), "a lock_all call has passed a writer in line");
+        flags.open.fetch_add(1, SeqCst);
+        assert!(!is_later || flags.has_held.load(SeqCst), "a lock_all call has passed a writer in line");
         let mut got = [9];
         window.get(into(&mut got), WANTED, Disp(0)).unwrap();
         window.flush_all().unwrap();
         std::thread::sleep(Duration::from_millis(1));
-        told.open.fetch_sub(1, SeqCst);
+        flags.open.fetch_sub(1, SeqCst);
         window.unlock_all().unwrap();
     }
 }

@@ -41,7 +41,7 @@ enum Epoch {
 impl Epoch {
     async fn run(self, rank: &ScriptRank, window: &Window, ledger: &Ledger) {
         let (me, size) = (rank.me, rank.size);
-        let begun = rank.now();
+        let started = rank.now();
         let other = if size > 2 { 2 } else { 0 };
         match self {
             Self::AllForOne | Self::AllAscending | Self::AllRing => {
@@ -80,7 +80,7 @@ impl Epoch {
                 }
                 rank.unlock(window, other).await;
                 // What counts is how long the wanted lock is held.
-                return ledger.note_epoch((rank.now() - begun) / 20);
+                return ledger.note_epoch((rank.now() - started) / 20);
             }
             Self::One(kind) => {
                 rank.lock(window, kind, WANTED).await;
@@ -89,7 +89,7 @@ impl Epoch {
                 rank.unlock(window, WANTED).await;
             }
         }
-        ledger.note_epoch(rank.now() - begun);
+        ledger.note_epoch(rank.now() - started);
     }
 
     async fn work(self, rank: &ScriptRank, ledger: &Ledger) {
@@ -125,10 +125,10 @@ fn check(setup: &Setup, is_created: bool, seed: u64, kind: LockKind, epoch_of: i
         if rank.me + 1 == rank.size {
             for _ in 0..TIMES {
                 rank.until("an epoch of the others", || ledger.open.get() > 0).await;
-                let begun = rank.now();
+                let started = rank.now();
                 rank.lock(&window, kind, WANTED).await;
                 rank.get(&window, WANTED).await;
-                ledger.waits.borrow_mut().push(rank.now() - begun);
+                ledger.waits.borrow_mut().push(rank.now() - started);
                 rank.unlock(&window, WANTED).await;
             }
             ledger.is_over.set(true);
@@ -230,10 +230,10 @@ fn readers_and_writers_of_all_ranks_wait_a_bounded_time() {
                         Epoch::AllRing.run(&rank, &window, ledger).await;
                     } else {
                         let target = (rank.me + round) % rank.size;
-                        let begun = rank.now();
+                        let started = rank.now();
                         rank.lock(&window, Exclusive, target).await;
                         rank.get(&window, target).await;
-                        longest_wait.set(longest_wait.get().max(rank.now() - begun));
+                        longest_wait.set(longest_wait.get().max(rank.now() - started));
                         rank.unlock(&window, target).await;
                     }
                 }

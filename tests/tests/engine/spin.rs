@@ -349,7 +349,7 @@ fn what_another_thread_brings_ends_the_wait_without_a_packet() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 is_there.store(true, SeqCst);
-                engine.tell();
+                engine.wake_waiters();
             });
             let start = Instant::now();
             let mut ready = || {

@@ -261,8 +261,8 @@ fn the_target_finds_out_what_the_origin_cannot_know() {
                 window.lock(Shared, Rank(0), Assert::NONE).unwrap();
                 each_call(&window, Rank(0), &ty, |call| {
                     let flushed = window.flush(Rank(0));
-                    let told = if window.is_direct(Rank(0)) { call } else { call.and(flushed) };
-                    refused(told, ErrorClass::RmaRange, &[at, "128 bytes", "rank 0"]);
+                    let reported = if window.is_direct(Rank(0)) { call } else { call.and(flushed) };
+                    refused(reported, ErrorClass::RmaRange, &[at, "128 bytes", "rank 0"]);
                 });
                 window.unlock(Rank(0)).unwrap();
             }

@@ -290,8 +290,8 @@ fn a_rank_that_gets_a_lock_of_the_dead_learns_what_is_half_done() {
     ] {
         let (what, ended) = run(&folder, &PATHS[path], 3, case, heir);
         assert_eq!(judge(&what, &ended, 3), 2, "{what}: {ended:#?}");
-        let told = usize::from(case != "whole");
-        assert_eq!(ended.stdout.matches("puts right").count(), told, "{what}: {ended:#?}");
+        let reported = usize::from(case != "whole");
+        assert_eq!(ended.stdout.matches("puts right").count(), reported, "{what}: {ended:#?}");
     }
 }
 

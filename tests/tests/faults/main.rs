@@ -2,7 +2,7 @@
 
 mod calls;
 mod deaths;
-mod deaths_told;
+mod deaths_reported;
 mod first_death;
 mod hangs;
 mod heirs;

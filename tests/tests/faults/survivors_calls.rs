@@ -20,9 +20,9 @@ fn all_survivors_say(mode: &str, says: &str, code: i32) {
             let words = ["--on-failure=continue", "-n", &ranks.to_string()].map(str::to_owned);
             let job = Job::launcher(words).words([program("rma-test-survivors")]);
             let job = job.words([mode, &victim.to_string()]).variables(path.variables).limit(SOON);
-            let begun = Instant::now();
+            let started = Instant::now();
             let ended = job.run();
-            slowest = slowest.max(begun.elapsed());
+            slowest = slowest.max(started.elapsed());
             let what = format!("{mode}, {}: rank {victim} of {ranks} dies", path.name);
             assert_eq!(ended.code(), code, "{what}: {ended:#?}");
             for rank in (0..ranks).filter(|rank| *rank != victim) {

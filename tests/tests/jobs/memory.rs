@@ -24,8 +24,8 @@ fn windows_that_are_too_large_for_all_ranks() {
             let job = Job::new(RANKS as u32, "rma-test-huge").line(&format!("all {elements}"));
             let ended = job.variables(path.variables).run();
             assert_eq!(ended.code(), 0, "{}: {ended:#?}", path.name);
-            let told = ended.stdout.lines().filter(|line| line.contains(class)).count();
-            assert_eq!(told, RANKS, "{}, {elements}: {ended:#?}", path.name);
+            let reported = ended.stdout.lines().filter(|line| line.contains(class)).count();
+            assert_eq!(reported, RANKS, "{}, {elements}: {ended:#?}", path.name);
         }
     }
 }

@@ -18,8 +18,8 @@ fn the_same_programs_on_processes() {
             );
             let job = Job::new(3, "rma-test-seeds").line(&line);
             let ended = job.variables(path.variables).variables(sizes).succeed();
-            let is_told = ended.stdout.starts_with("4 programs, ") && ended.stdout.ends_with(" steps\n");
-            assert!(is_told, "{}, {threads} threads: {ended:#?}", path.name);
+            let is_reported = ended.stdout.starts_with("4 programs, ") && ended.stdout.ends_with(" steps\n");
+            assert!(is_reported, "{}, {threads} threads: {ended:#?}", path.name);
         }
     }
 }

@@ -225,10 +225,10 @@ fn displacements_outside_windows_of_one_size() {
 
 /// Exactly one of the two says that the range is wrong: the call where the memory is mapped, else the synchronization.
 #[track_caller]
-fn told_once(window: &Window, target: Rank, call: Result<()>, sync: Result<()>, words: &[&str]) {
-    let (told, silent) = if window.is_direct(target) { (call, sync) } else { (sync, call) };
+fn reported_once(window: &Window, target: Rank, call: Result<()>, sync: Result<()>, words: &[&str]) {
+    let (reported, silent) = if window.is_direct(target) { (call, sync) } else { (sync, call) };
     silent.unwrap();
-    refused(told, ErrorClass::RmaRange, words);
+    refused(reported, ErrorClass::RmaRange, words);
 }
 
 #[test]
@@ -249,11 +249,11 @@ fn displacements_outside_windows_of_different_sizes() {
                 let one = |window: &Window| one_call(window, number, target, Disp(disp));
                 window.lock(Exclusive, target, Assert::NONE).unwrap();
                 let call = one(&window);
-                told_once(&window, target, call, window.unlock(target), &words);
+                reported_once(&window, target, call, window.unlock(target), &words);
 
                 window.lock(Shared, target, Assert::NONE).unwrap();
                 let call = one(&window);
-                told_once(&window, target, call, window.flush(target), &words);
+                reported_once(&window, target, call, window.flush(target), &words);
                 window.flush(target).unwrap();
                 window.unlock(target).unwrap();
             }
@@ -261,22 +261,22 @@ fn displacements_outside_windows_of_different_sizes() {
             for number in 0..5 {
                 window.fence(Assert::NO_PRECEDE).unwrap();
                 let call = one_call(&window, number, target, Disp(disp));
-                told_once(&window, target, call, window.fence(Assert::NO_SUCCEED), &words);
+                reported_once(&window, target, call, window.fence(Assert::NO_SUCCEED), &words);
             }
         }
         // Of many errors the first is raised; correct operations between them are carried out.
         let many: &'static [u64] = &[9; 6];
         window.lock(Exclusive, target, Assert::NONE).unwrap();
-        let mut told = 0;
+        let mut reported = 0;
         for i in 0..20 {
-            told += u32::from(window.put(from(many), target, Disp(i)).is_err());
+            reported += u32::from(window.put(from(many), target, Disp(i)).is_err());
             let mut got = [0];
             window.get(into(&mut got), target, Disp(size - 1)).unwrap();
-            told += u32::from(window.flush(target).is_err());
+            reported += u32::from(window.flush(target).is_err());
             assert_eq!(got, [initial(target.0, size - 1)], "a get between errors is carried out");
         }
         window.unlock(target).unwrap();
-        assert_eq!(told, 20);
+        assert_eq!(reported, 20);
         assert_untouched(rank, &window, elements);
         assert_still_works(rank, &window);
         window.free().unwrap();

@@ -57,7 +57,7 @@ fn operations_of_all_threads_arrive_once() {
 }
 
 #[test]
-fn a_flush_completes_what_its_thread_has_begun() {
+fn a_flush_completes_what_its_thread_has_started() {
     let rounds = 25;
     run_all(RANKS, |rank| {
         let window = rank.allocate(u64::from(RANKS * THREADS));

@@ -55,10 +55,10 @@ impl Machines {
             tool("ip", line.split(' '))?;
         }
         let hosts: String = (0..count).map(|at| format!("{} {}\n", address(at), name(at))).collect();
-        fs::write(folder.join("hosts"), format!("127.0.0.1 localhost\n{hosts}")).map_err(told)?;
+        fs::write(folder.join("hosts"), format!("127.0.0.1 localhost\n{hosts}")).map_err(explain)?;
         tool("mount", ["--bind".as_ref(), folder.join("hosts").as_os_str(), "/etc/hosts".as_ref()])?;
-        fs::copy("/proc/self/exe", folder.join("xtask")).map_err(told)?;
-        fs::write(folder.join("as-ssh"), agent(folder)).map_err(told)?;
+        fs::copy("/proc/self/exe", folder.join("xtask")).map_err(explain)?;
+        fs::write(folder.join("as-ssh"), agent(folder)).map_err(explain)?;
         tool("chmod", ["+x".as_ref(), folder.join("as-ssh").as_os_str()])?;
         for at in 0..count {
             machines.add(at)?;
@@ -163,10 +163,10 @@ fn agent(folder: &Path) -> String {
 
 /// Starts a process that says when it is up.
 fn up(command: &mut Command) -> Result<Child, String> {
-    let mut child = command.spawn().map_err(told)?;
+    let mut child = command.spawn().map_err(explain)?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
-        BufReader::new(stdout).read_line(&mut line).map_err(told)?;
+        BufReader::new(stdout).read_line(&mut line).map_err(explain)?;
     }
     match line.as_str() {
         "up\n" => Ok(child),
@@ -183,6 +183,6 @@ fn checked(command: &mut Command) -> Result<(), String> {
     if code == Some(0) { Ok(()) } else { Err(format!("{command:?}: {}", stderr.trim())) }
 }
 
-fn told(error: std::io::Error) -> String {
+fn explain(error: std::io::Error) -> String {
     format!("the machines cannot be made: {error}")
 }

@@ -5,8 +5,11 @@
 //! listed, and an entry whose place has it no more must be taken out.
 //!
 //! Comments name the rank, thread, lock or packet that they are about, never a person, without exceptions.
+//!
+//! Names in the code of the engine have no word for which the field has another one, even where it is plain English
+//! in a comment: a fast path is not quick, a rank of the node not near. A function that tries a fast path begins with `try`.
 
-use super::mask::comments;
+use super::mask::{comments, mask};
 use super::tree::{File, Finding, Tree};
 use super::words::{is_in_name, parts};
 
@@ -23,21 +26,51 @@ const WORDS: &[(&str, &str)] = &[
     ("boards", "shared-memory collective slots"),
     ("calm", "fast path, or idle"),
     ("calmly", "on the fast path"),
+    ("doze", "external wait"),
+    ("dozes", "external waits"),
     ("gives_a_turn_away", "yields"),
     ("gives_its_turn_away", "yields"),
     ("habit", "eager issue"),
     ("lone", "eager issue, or an operation element"),
     ("long_way", "slow path"),
+    ("nap", "a short sleep"),
+    ("naps", "short sleeps, or adaptive spin"),
     ("nudge", "wake-up"),
     ("ordinary_way", "slow path"),
+    ("outlook", "wait in memory"),
     ("quickly", "on the fast path"),
     ("short_way", "fast path"),
     ("short_ways", "fast paths"),
+    ("sibling", "peer of the node"),
+    ("siblings", "node domain, or peers of the node"),
     ("sight", "observer"),
     ("somebody_looks", "tracing is on"),
     ("stranger", "unauthenticated connection"),
     ("strangers", "unauthenticated connections"),
+    ("tally", "counts"),
+    ("vigil", "check for liveness"),
 ];
+
+/// Words in lower case that names in the code of [`ENGINE`] do not have, each with what stands in their place. Comments may
+/// have them where they are plain English.
+const NAMES: &[(&str, &str)] = &[
+    ("begun", "started, or issued"),
+    ("door", "gate"),
+    ("ground", "target domain"),
+    ("member", "mapped target"),
+    ("near", "node rank"),
+    ("neighbor", "node target"),
+    ("neighbors", "node targets"),
+    ("quick", "fast"),
+    ("rung", "woken"),
+    ("told", "notified, or reported"),
+];
+
+/// Where the names of [`NAMES`] do not stand.
+const ENGINE: &str = "crates/rma-core/src";
+
+/// The name of the standard library that ends in `now`.
+const YIELD: &str = "yield_now";
 
 /// Words for persons, in lower case, that comments do not have. Other places may: a message may quote a program, and a
 /// column may have the name `who`.
@@ -76,6 +109,7 @@ fn check_file(file: &File, entries: &mut [Entry<'_>], findings: &mut Vec<Finding
             }
         }
     }
+    check_names(file, findings);
     for (index, text) in comments(&file.text).lines().enumerate() {
         let parts = parts(text);
         for word in PERSONS.iter().filter(|word| is_in_name(&parts, word)) {
@@ -84,6 +118,27 @@ fn check_file(file: &File, entries: &mut [Entry<'_>], findings: &mut Vec<Finding
             findings.push(Finding::new(&file.path, index + 1, message));
         }
     }
+}
+
+/// Names in code: words that the engine does not have, and functions that end in `now`.
+fn check_names(file: &File, findings: &mut Vec<Finding>) {
+    let is_engine = covers(ENGINE, &file.path);
+    for (index, text) in mask(&file.text).lines().enumerate() {
+        let parts = parts(text);
+        for (word, instead) in NAMES.iter().filter(|(word, _)| is_engine && is_in_name(&parts, word)) {
+            let message = format!("\"{word}\" is no part of a name of the engine: {instead}");
+            findings.push(Finding::new(&file.path, index + 1, message));
+        }
+        if text.contains("_now") && names(text).any(|name| name.ends_with("_now") && name != YIELD) {
+            let message = "a name that ends in \"_now\": a function of a fast path begins with \"try_\"";
+            findings.push(Finding::new(&file.path, index + 1, message.to_owned()));
+        }
+    }
+}
+
+/// The names in a line of code.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|name| !name.is_empty())
 }
 
 /// Whether a file may have a word, which marks the entries that say so as used.
@@ -186,6 +241,29 @@ mod tests {
         }
         let found = messages(&[("k/src/a.rs", "// Nobody."), (LIST, "who k\n")]);
         assert_eq!(found.len(), 2, "no entry excuses a person: {found:?}");
+    }
+
+    #[test]
+    fn names_of_the_engine_have_no_word_of_their_own_for_what_the_field_names() {
+        let at = |path: &str, text: &str| messages(&[(path, text)]);
+        for text in ["fn quick_near() {}", "struct Neighbor;", "let told = 1;", "is_rung"] {
+            assert!(!at("crates/rma-core/src/a.rs", text).is_empty(), "{text}");
+            assert_eq!(at("crates/rma-tools/src/a.rs", text), [""; 0], "{text}");
+        }
+        for text in
+            ["// A quick look, near it.", "let text = \"told\";", "fn remember() {}", "fn nearest() {}"]
+        {
+            assert_eq!(at("crates/rma-core/src/a.rs", text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn no_function_is_named_after_the_moment() {
+        let found = messages(&[("tests/src/a.rs", "path.put_now(1);")]);
+        assert!(found.len() == 1 && found[0].contains("begins with \"try_\""), "{found:?}");
+        for text in ["thread::yield_now()", "now()", "let now_ns = 1;", "// put_now", "\"put_now\""] {
+            assert_eq!(messages(&[("tests/src/a.rs", text)]), [""; 0], "{text}");
+        }
     }
 
     #[test]

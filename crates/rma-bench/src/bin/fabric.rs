@@ -68,7 +68,7 @@ impl Pair {
         let theirs = exchange(&numbers)?;
         bare.connect(&theirs.split(' ').map(str::parse).collect::<Result<Vec<u8>, _>>()?)?;
 
-        let (told, known) = std::sync::mpsc::channel::<String>();
+        let (sender, known) = std::sync::mpsc::channel::<String>();
         let lower = TcpChannel::bind(TcpSettings {
             me: Peer(me),
             size: 2,
@@ -78,7 +78,7 @@ impl Pair {
             config: TcpConfig::default(),
             directory: Box::new(move |_| known.try_recv().map_err(io::Error::other)),
         })?;
-        told.send(exchange(&lower.address())?)?;
+        sender.send(exchange(&lower.address())?)?;
         let settings =
             OfiSettings { me: Peer(me), size: 2, listen: Some(LISTEN), config, lower: Box::new(lower) };
         let channel = Box::new(OfiChannel::open(settings)?);

@@ -150,11 +150,11 @@ impl Attributes {
     /// Calls the function of an attribute that was claimed; when it fails, the attribute stays as it was.
     fn say_deleted(&self, owner: Owner, claimed: &Attribute) -> Result<()> {
         let Attribute { number, keyval, value, .. } = claimed;
-        let told = keyval.delete.call(owner, *number, *value, keyval.extra_state);
-        if told.is_err() {
+        let result = keyval.delete.call(owner, *number, *value, keyval.extra_state);
+        if result.is_err() {
             self.0.lock().give_back(claimed.id);
         }
-        told
+        result
     }
 }
 

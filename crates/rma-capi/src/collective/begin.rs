@@ -29,7 +29,7 @@ pub(crate) struct Call {
 }
 
 /// What the beginning of a collective answers.
-pub(crate) type Begun = Result<UnderWay>;
+pub(crate) type Started = Result<UnderWay>;
 
 /// Which scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Call {
     }
 }
 
-pub(crate) fn barrier(call: Call) -> Begun {
+pub(crate) fn barrier(call: Call) -> Started {
     if let Some(inter) = call.inter() {
         return inter.barrier();
     }
@@ -141,7 +141,7 @@ pub(crate) fn broadcast(
     number: impl Wide,
     datatype: MPI_Datatype,
     root: c_int,
-) -> Begun {
+) -> Started {
     if let Some(inter) = call.inter() {
         return inter.broadcast(|| Data::new("buffer", buffer, number, datatype), root);
     }
@@ -159,7 +159,13 @@ pub(crate) fn broadcast(
     Ok(call.begin(machine, move |bytes| if is_root { Ok(()) } else { room.store(&bytes) }))
 }
 
-pub(crate) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, root: c_int) -> Begun {
+pub(crate) fn reduce<C: Wide>(
+    call: Call,
+    sendbuf: Memory,
+    recv: Side<C>,
+    op: MPI_Op,
+    root: c_int,
+) -> Started {
     if let Some(inter) = call.inter() {
         let values = || Ok((op::combine(op, recv.datatype)?, operand(sendbuf, recv, None, false)?));
         return inter.reduce(values, || recv.data("recvbuf"), root);
@@ -178,7 +184,7 @@ pub(crate) fn reduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MP
     Ok(call.begin(machine, move |result| Room::store_in(&mut room, result)))
 }
 
-pub(crate) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op) -> Begun {
+pub(crate) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op) -> Started {
     let operation = op::combine(op, recv.datatype)?;
     let result = recv.data("recvbuf")?;
     let values = operand(sendbuf, recv, Some(&result), call.inter().is_none())?;
@@ -194,7 +200,13 @@ pub(crate) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op:
     Ok(call.begin(machine, move |result| room.store(&result)))
 }
 
-pub(crate) fn scan<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op, kind: ScanKind) -> Begun {
+pub(crate) fn scan<C: Wide>(
+    call: Call,
+    sendbuf: Memory,
+    recv: Side<C>,
+    op: MPI_Op,
+    kind: ScanKind,
+) -> Started {
     let comm = call.comm.intra()?;
     let operation = op::combine(op, recv.datatype)?;
     // Rank 0 has no exclusive prefix: what it gives for it is not looked at (MPI 5.0 §6.11.2), but for values in place.
@@ -220,7 +232,7 @@ pub(crate) fn reduce_scatter<C: Wide>(
     counts: &[C],
     datatype: MPI_Datatype,
     op: MPI_Op,
-) -> Begun {
+) -> Started {
     let operation = op::combine(op, datatype)?;
     let source = if is_in_place(sendbuf) { recvbuf } else { sendbuf };
     let lens = counts.iter().map(|count| Ok(Data::new("recvbuf", recvbuf, *count, datatype)?.len()));
@@ -252,7 +264,7 @@ pub(crate) fn reduce_scatter<C: Wide>(
 }
 
 /// `recv` has the ranks' blocks at the root, and nothing elsewhere.
-pub(crate) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: c_int) -> Begun {
+pub(crate) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: c_int) -> Started {
     if let Some(inter) = call.inter() {
         return inter.gather(send, &recv, root);
     }
@@ -272,7 +284,7 @@ pub(crate) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: 
     Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks.unwrap_or_default())))
 }
 
-pub(crate) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) -> Begun {
+pub(crate) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) -> Started {
     let is_in_place = is_in_place(send.memory) && call.inter().is_none();
     let own = if is_in_place { recv[call.rank()].clone() } else { apart(send, &recv)? };
     let mut rooms = rooms(&recv)?;
@@ -294,7 +306,7 @@ pub(crate) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) ->
 }
 
 /// `send` has the ranks' blocks at the root, and nothing elsewhere.
-pub(crate) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root: c_int) -> Begun {
+pub(crate) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root: c_int) -> Started {
     if let Some(inter) = call.inter() {
         return inter.scatter(&send, recv, root);
     }
@@ -316,19 +328,19 @@ pub(crate) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
 }
 
 /// An exchange whose blocks all should have one length, on all ranks.
-pub(crate) fn even_all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
+pub(crate) fn even_all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Started {
     // What a rank gives is what others see of it.
     let len = send.as_ref().unwrap_or(&recv).first().map_or(0, Data::len);
     all_to_all_of(call, send, recv, usize::try_from(len).ok())
 }
 
 /// With `send` missing, the blocks to be sent are those to be replaced (`MPI_IN_PLACE`).
-pub(crate) fn all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Begun {
+pub(crate) fn all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -> Started {
     all_to_all_of(call, send, recv, None)
 }
 
 /// `even_len` is the length of all blocks of all ranks, if they should have one.
-fn all_to_all_of(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>, even_len: Option<usize>) -> Begun {
+fn all_to_all_of(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>, even_len: Option<usize>) -> Started {
     Data::check_apart(send.as_deref().unwrap_or_default(), &recv)?;
     let mut rooms = rooms(&recv)?;
     if let Some(inter) = call.inter() {

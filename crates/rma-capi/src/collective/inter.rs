@@ -1,7 +1,7 @@
 //! Collectives between the two groups of an intercommunicator (MPI 5.0 §6.2.3): each group gives to the other, or one root
 //! does.
 
-use super::begin::{Begun, Call, Side};
+use super::begin::{Call, Side, Started};
 use super::data::{Data, Room};
 use super::under_way::UnderWay;
 use crate::abi::{MPI_INT, MPI_PROC_NULL, MPI_ROOT, MPI_SUM};
@@ -31,12 +31,12 @@ impl InterCall {
         }
     }
 
-    pub(super) fn barrier(self) -> Begun {
+    pub(super) fn barrier(self) -> Started {
         Ok(UnderWay::storing(self.call, self.comm.begin_barrier(), Ok))
     }
 
     /// The buffer is asked for where it matters: the arguments of ranks that neither give nor take may be anything.
-    pub(super) fn broadcast(self, data: impl FnOnce() -> Result<Data>, root: c_int) -> Begun {
+    pub(super) fn broadcast(self, data: impl FnOnce() -> Result<Data>, root: c_int) -> Started {
         let root = self.root(root)?;
         let (own, mut room, limit) = match root {
             Root::Caller => (data()?.pack()?, None, 0),
@@ -51,7 +51,7 @@ impl InterCall {
     }
 
     /// `recv` has the remote ranks' blocks at the root, and nothing elsewhere.
-    pub(super) fn gather<C: Wide>(self, send: Side<C>, recv: &[Data], root: c_int) -> Begun {
+    pub(super) fn gather<C: Wide>(self, send: Side<C>, recv: &[Data], root: c_int) -> Started {
         let root = self.root(root)?;
         let own = if matches!(root, Root::Remote(_)) { send.data("sendbuf")?.pack()? } else { Vec::new() };
         let mut rooms = recv.iter().map(Data::room).collect::<Result<Vec<_>>>()?;
@@ -62,7 +62,7 @@ impl InterCall {
     }
 
     /// `send` has the remote ranks' blocks at the root, and nothing elsewhere.
-    pub(super) fn scatter<C: Wide>(self, send: &[Data], recv: Side<C>, root: c_int) -> Begun {
+    pub(super) fn scatter<C: Wide>(self, send: &[Data], recv: Side<C>, root: c_int) -> Started {
         let root = self.root(root)?;
         let blocks = send.iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
         let is_taker = matches!(root, Root::Remote(_));
@@ -78,7 +78,7 @@ impl InterCall {
         values: impl FnOnce() -> Result<(Arc<dyn Combine>, Vec<u8>)>,
         recv: impl FnOnce() -> Result<Data>,
         root: c_int,
-    ) -> Begun {
+    ) -> Started {
         let root = self.root(root)?;
         let (operation, values) = match root {
             Root::Remote(_) => values()?,
@@ -90,7 +90,7 @@ impl InterCall {
         Ok(UnderWay::storing(self.call, request, move |result| Room::store_in(&mut room, result)))
     }
 
-    pub(super) fn allreduce(self, operation: Arc<dyn Combine>, values: Vec<u8>, mut room: Room) -> Begun {
+    pub(super) fn allreduce(self, operation: Arc<dyn Combine>, values: Vec<u8>, mut room: Room) -> Started {
         let request = self.comm.begin_allreduce(operation, values);
         Ok(UnderWay::storing(self.call, request, move |result| room.store(&result)))
     }
@@ -101,17 +101,17 @@ impl InterCall {
         values: Vec<u8>,
         lens: Vec<usize>,
         mut room: Room,
-    ) -> Begun {
+    ) -> Started {
         let request = self.comm.begin_reduce_scatter(operation, values, lens)?;
         Ok(UnderWay::storing(self.call, request, move |result| room.store(&result)))
     }
 
-    pub(super) fn all_gather(self, own: Vec<u8>, mut rooms: Vec<Room>) -> Begun {
+    pub(super) fn all_gather(self, own: Vec<u8>, mut rooms: Vec<Room>) -> Started {
         let request = self.comm.begin_allgather(own);
         Ok(UnderWay::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
     }
 
-    pub(super) fn all_to_all(self, blocks: Vec<Vec<u8>>, mut rooms: Vec<Room>) -> Begun {
+    pub(super) fn all_to_all(self, blocks: Vec<Vec<u8>>, mut rooms: Vec<Room>) -> Started {
         let request = self.comm.begin_alltoall(blocks)?;
         Ok(UnderWay::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
     }

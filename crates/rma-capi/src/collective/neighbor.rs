@@ -1,7 +1,7 @@
 //! Neighborhood collectives (MPI 5.0 §8.6): a block along each edge of the topology. One beginning serves them all: what differs is
 //! where the blocks lie.
 
-use super::begin::{Begun, Call};
+use super::begin::{Call, Started};
 use super::data::{Data, Room};
 use crate::topology::Neighborhood;
 use rma::Result;
@@ -38,7 +38,7 @@ impl Hood {
 }
 
 /// Begins with a block for each destination and room for one of each source.
-pub(crate) fn begin(hood: Hood, send: &[Data], recv: &[Data]) -> Begun {
+pub(crate) fn begin(hood: Hood, send: &[Data], recv: &[Data]) -> Started {
     let Hood { call, neighbors } = hood;
     Data::check_apart(send, recv)?;
     let (mut gives, mut takes, mut rooms) = (Vec::new(), Vec::new(), Vec::new());

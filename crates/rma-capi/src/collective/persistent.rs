@@ -1,7 +1,7 @@
 //! Persistent collectives (MPI 5.0 §6.13): a nonblocking one that begins again with each start. What its arguments name is kept until
 //! the request is freed: the ranks, the datatypes, the operation.
 
-use super::begin::{Begun, Call};
+use super::begin::{Call, Started};
 use crate::abi::{MPI_Datatype, MPI_Info, MPI_Op, MPI_Request};
 use crate::arguments::Out;
 use crate::communicator::Twin;
@@ -46,7 +46,7 @@ struct Again<F> {
     begin: F,
 }
 
-impl<F: Fn(Call, &Kept) -> Begun + Send + Sync> Start for Again<F> {
+impl<F: Fn(Call, &Kept) -> Started + Send + Sync> Start for Again<F> {
     fn start(&self) -> Result<Box<dyn Pending>> {
         let call = Call::new(self.name, self.process, self.comm.handle())?;
         Ok((self.begin)(call, &self.kept)?.into_pending())
@@ -62,7 +62,7 @@ pub(crate) fn init(
     kept: Kept,
     info: MPI_Info,
     request: Out<MPI_Request>,
-    begin: impl Fn(Call, &Kept) -> Begun + Send + Sync + 'static,
+    begin: impl Fn(Call, &Kept) -> Started + Send + Sync + 'static,
 ) -> Result<()> {
     info::get_optional(info)?;
     let comm = Twin::of(call.comm)?;

@@ -1,4 +1,4 @@
-//! What a call can come to before its frame.
+//! The result of a fast path, which runs before the frame of its entry point.
 
 use std::ffi::c_int;
 

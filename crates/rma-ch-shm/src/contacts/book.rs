@@ -73,14 +73,17 @@ impl Contacts {
         let me = introduction.me();
         let addresses = introduction.identity().addresses(Service::Channel, me);
         let reception = Reception::open(addresses, config.backlog).map_err(|error| {
-            let error = sockets::told(error);
-            io::Error::new(error.kind(), format!("process {me} cannot listen for its siblings: {error}"))
+            let error = sockets::explain(error);
+            io::Error::new(
+                error.kind(),
+                format!("process {me} cannot listen for the peers of its node: {error}"),
+            )
         })?;
         Ok(Self {
             introduction,
             config,
             reception,
-            doorbell: Doorbell::new().map_err(sockets::told)?,
+            doorbell: Doorbell::new().map_err(sockets::explain)?,
             entries: Vec::new(),
             by_peer: BTreeMap::new(),
             last: None,

@@ -69,7 +69,7 @@ impl Contacts {
     fn warn_once(&mut self, looked: io::Result<bool>) -> bool {
         looked.unwrap_or_else(|error| {
             if !std::mem::replace(&mut self.has_warned, true) {
-                let (me, error) = (self.introduction.me(), sockets::told(error));
+                let (me, error) = (self.introduction.me(), sockets::explain(error));
                 tracing::warn!("process {me} cannot accept connections: {error}");
             }
             false
@@ -93,7 +93,7 @@ impl Contacts {
             self.insert(peer, State::Linked(Box::new(link)));
             self.send_hello(Hello { entry: at, memory })
         });
-        let Err(error) = made.map_err(sockets::told) else { return Ok(at) };
+        let Err(error) = made.map_err(sockets::explain) else { return Ok(at) };
         // Without a block there is no entry yet, and that of another peer may have come to where it would stand.
         self.sweep();
         let at = self.by_peer.get(&peer).copied();
@@ -130,7 +130,7 @@ impl Contacts {
         let mut has_changed = false;
         for hello in std::mem::take(&mut self.waiting) {
             let (at, waiting) = (hello.entry, self.waiting.len());
-            if let Err(error) = self.send_hello(hello).map_err(sockets::told) {
+            if let Err(error) = self.send_hello(hello).map_err(sockets::explain) {
                 self.sweep();
                 if !self.is_accepted(at) {
                     self.give_up(at, &error);
@@ -183,7 +183,7 @@ impl Contacts {
         });
         match answer {
             Ok(at) => {
-                if let Err(error) = self.connect(at, Role::Acceptor, connection).map_err(sockets::told) {
+                if let Err(error) = self.connect(at, Role::Acceptor, connection).map_err(sockets::explain) {
                     self.give_up(at, &error);
                 }
             }

@@ -70,7 +70,7 @@ pub(crate) enum Role {
 struct Connection {
     role: Role,
     socket: OwnedFd,
-    has_told_goodbye: bool,
+    has_sent_goodbye: bool,
 }
 
 impl Link {
@@ -107,7 +107,7 @@ impl Link {
 
     /// Adds a connection to the peer.
     pub(crate) fn connect(&mut self, role: Role, socket: OwnedFd) {
-        self.connections.push(Connection { role, socket, has_told_goodbye: false });
+        self.connections.push(Connection { role, socket, has_sent_goodbye: false });
     }
 
     pub(crate) fn set_doorbell(&mut self, doorbell: Doorbell) {
@@ -245,11 +245,11 @@ impl Link {
 
     /// Tells the peer that this process leaves; `false` while a socket has no room for that.
     pub(crate) fn say_goodbye(&mut self) -> bool {
-        for connection in self.connections.iter_mut().filter(|c| !c.has_told_goodbye) {
+        for connection in self.connections.iter_mut().filter(|c| !c.has_sent_goodbye) {
             match sockets::send(&connection.socket, &handshake::goodbye(), &[]) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
                 // A peer that has gone needs no goodbye; its end is noticed by reading.
-                Ok(()) | Err(_) => connection.has_told_goodbye = true,
+                Ok(()) | Err(_) => connection.has_sent_goodbye = true,
             }
         }
         true

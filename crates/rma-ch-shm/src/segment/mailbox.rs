@@ -1,4 +1,4 @@
-//! A mailbox: descriptors from siblings of the same job on the same node.
+//! A mailbox: descriptors from processes of the same job on the same node.
 //!
 //! A parcel comes over a connection of its own: the sender connects, puts the parcel in, and leaves, all without waiting.
 //!
@@ -28,10 +28,10 @@ const PARCEL: usize = PROVEN + PROOF_LEN;
 /// Connections that may wait for a look: more than the processes of a node.
 const BACKLOG: u64 = 4096;
 
-/// Where siblings put descriptors for this process.
+/// Where peers of the node put descriptors for this process.
 #[derive(Debug)]
 pub struct Mailbox {
-    door: Reception,
+    reception: Reception,
     /// Parcels that were not asked for yet.
     heard: VecDeque<Parcel>,
     identity: Identity,
@@ -58,11 +58,12 @@ impl Mailbox {
     /// When the system refuses.
     pub fn open(me: Peer, job: &str, secret: [u8; 32]) -> io::Result<Self> {
         let identity = Identity::new(job.to_owned(), secret);
-        let door = Reception::open(identity.addresses(Service::Mailbox, me), BACKLOG).map_err(|error| {
-            let error = sockets::told(error);
-            io::Error::new(error.kind(), format!("process {me} cannot open its mailbox: {error}"))
-        })?;
-        Ok(Self { door, heard: VecDeque::new(), identity, me, dropped: 0 })
+        let reception =
+            Reception::open(identity.addresses(Service::Mailbox, me), BACKLOG).map_err(|error| {
+                let error = sockets::explain(error);
+                io::Error::new(error.kind(), format!("process {me} cannot open its mailbox: {error}"))
+            })?;
+        Ok(Self { reception, heard: VecDeque::new(), identity, me, dropped: 0 })
     }
 
     /// Sends a copy of a descriptor. `false` means that the receiver's mailbox is full now.
@@ -81,7 +82,7 @@ impl Mailbox {
                     Ok(false)
                 }
                 kind => {
-                    let error = sockets::told(error);
+                    let error = sockets::explain(error);
                     Err(io::Error::new(kind, format!("process {to} cannot be handed a descriptor: {error}")))
                 }
             },
@@ -94,9 +95,9 @@ impl Mailbox {
     /// When the system refuses.
     pub fn try_receive(&mut self) -> io::Result<Option<Parcel>> {
         if self.heard.is_empty() {
-            let Self { door, heard, identity, me, dropped } = self;
+            let Self { reception, heard, identity, me, dropped } = self;
             let mut has_lost_some = false;
-            let swept = door.sweep(&mut Vec::new(), |news| {
+            let swept = reception.sweep(&mut Vec::new(), |news| {
                 for item in news.drain(..) {
                     // The connection has served.
                     let News::Greeting(_, message) = item else { continue };
@@ -108,7 +109,7 @@ impl Mailbox {
                 }
             });
             if heard.is_empty() {
-                swept.map_err(sockets::told)?;
+                swept.map_err(sockets::explain)?;
                 if has_lost_some {
                     return Err(sockets::out_of_files());
                 }
@@ -119,7 +120,7 @@ impl Mailbox {
 
     /// How many connections and messages were dropped because they did not come from a process of this job.
     pub fn dropped(&self) -> u64 {
-        self.dropped + self.door.unauthenticated()
+        self.dropped + self.reception.unauthenticated()
     }
 
     fn parcel(&self, to: Peer, tag: u64) -> [u8; PARCEL] {
@@ -150,7 +151,7 @@ fn parcel_of(identity: &Identity, me: Peer, mut message: Received<PARCEL>) -> Op
 
 impl AsFd for Mailbox {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.door.as_fd()
+        self.reception.as_fd()
     }
 }
 
@@ -208,15 +209,15 @@ mod tests {
     fn unauthenticated_connections_are_dropped_and_counted() {
         let job = job("mailbox-unauthenticated");
         let mut receiver = Mailbox::open(Peer(0), &job, [3; 32]).unwrap();
-        let sibling = Mailbox::open(Peer(1), &job, [3; 32]).unwrap();
+        let peer = Mailbox::open(Peer(1), &job, [3; 32]).unwrap();
         let say = |bytes: &[u8], descriptors: &[BorrowedFd<'_>]| {
-            sockets::send(connection(&sibling), bytes, descriptors).unwrap();
+            sockets::send(connection(&peer), bytes, descriptors).unwrap();
         };
-        let good = sibling.parcel(Peer(0), 5);
+        let good = peer.parcel(Peer(0), 5);
         let pipe = pipe_end("x");
         let mut bad: Vec<Vec<u8>> = vec![vec![], vec![0; 7], vec![255; 500], good[..PARCEL - 1].to_vec()];
         bad.push([&good[..], &[0]].concat());
-        bad.push(sibling.parcel(Peer(2), 5).to_vec());
+        bad.push(peer.parcel(Peer(2), 5).to_vec());
         for at in 0..PARCEL {
             let mut changed = good;
             changed[at] ^= 16;
@@ -239,10 +240,10 @@ mod tests {
     #[test]
     fn a_name_that_is_taken_is_not_waited_for_and_silent_connections_keep_nothing_out() {
         let job = job("mailbox-taken");
-        let sibling = Mailbox::open(Peer(1), &job, [3; 32]).unwrap();
+        let peer = Mailbox::open(Peer(1), &job, [3; 32]).unwrap();
         // Another process has guessed the first two names.
         let squat = |attempt: usize, kind| {
-            let address = sibling.identity.addresses(Service::Mailbox, Peer(0)).nth(attempt).unwrap();
+            let address = peer.identity.addresses(Service::Mailbox, Peer(0)).nth(attempt).unwrap();
             let socket = socket(AddressFamily::UNIX, kind, None).unwrap();
             bind(&socket, &address.unwrap()).unwrap();
             socket
@@ -251,15 +252,15 @@ mod tests {
         let mut receiver = Mailbox::open(Peer(0), &job, [3; 32]).unwrap();
         let mut silent = Vec::new();
         for round in 0..4 {
-            silent.extend((0..200).map(|_| connection(&sibling)));
-            assert!(sibling.try_send(Peer(0), round, pipe_end("x").as_fd()).unwrap());
+            silent.extend((0..200).map(|_| connection(&peer)));
+            assert!(peer.try_send(Peer(0), round, pipe_end("x").as_fd()).unwrap());
             let parcel = receiver.try_receive().unwrap().expect("it is behind those that say nothing");
             assert_eq!((parcel.from, parcel.tag), (Peer(1), round));
         }
         assert!(receiver.dropped() >= 800 - 256 - 1, "{}", receiver.dropped());
-        // The newest of them may still turn out to be siblings.
+        // The newest of them may still turn out to be peers of the node.
         let last = silent.pop().unwrap();
-        sockets::send(&last, &sibling.parcel(Peer(0), 9), &[pipe_end("x").as_fd()]).unwrap();
+        sockets::send(&last, &peer.parcel(Peer(0), 9), &[pipe_end("x").as_fd()]).unwrap();
         assert_eq!(receiver.try_receive().unwrap().unwrap().tag, 9);
     }
 

@@ -69,7 +69,7 @@ impl SharedMemory {
                     place: "memfd".to_owned(),
                     wanted: len,
                     available: None,
-                    reason: sockets::told(error).to_string(),
+                    reason: sockets::explain(error).to_string(),
                 }),
             }
         }

@@ -65,7 +65,7 @@ crate::variables! {
             "48 bytes for each target in use";
         /// Most ranks of a window that meet in fences by packets.
         fence_packets: u64 = 2u64, "RMA_FENCE_PACKETS", Count, 0..=1024,
-            "most ranks of a window that do not all map each other and tell each other of their fences, a packet to each; more meet by the host's barrier",
+            "most ranks of a window that do not all map each other and notify each other of their fences, a packet to each; more meet by the host's barrier",
             "two ranks need no acknowledgement then: one way instead of three, for no more packets";
         /// Longest piece of a streamed operation.
         unit_bytes: u64 = 262_144u64, "RMA_UNIT_BYTES", Bytes, 16..=1 << 26,

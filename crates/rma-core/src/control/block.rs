@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// Set in `flags` once the owner has published.
 const IS_PUBLISHED: u64 = 1;
-/// Set in `flags` when siblings can map the data.
+/// Set in `flags` when peers of the node can map the data.
 const IS_MAPPED: u64 = 2;
 
 /// One window's control block at one target, as mapped in this process. A copyable view, as long-lived as the span it was
@@ -114,7 +114,7 @@ pub enum Sleep {
     Wait = 4,
 }
 
-/// What the owner of a window publishes for its siblings. Read from shared memory: a reader checks lengths
+/// What the owner of a window publishes for the peers of its node. Read from shared memory: a reader checks lengths
 /// against what it has mapped itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
@@ -122,7 +122,7 @@ pub struct Published {
     pub data_len: u64,
     /// Displacement unit in bytes.
     pub disp_unit: u64,
-    /// Whether siblings can map the data, so that they operate on it directly.
+    /// Whether peers of the node can map the data, so that they operate on it directly.
     pub is_mapped: bool,
 }
 
@@ -310,13 +310,13 @@ impl ControlBlock {
         UnalignedExclusion::new(&self.fields().exclusion, holder)
     }
 
-    /// Publishes the window's facts for the siblings. Called once, by the owner.
+    /// Publishes the window's facts for the peers of the node. Called once, by the owner.
     pub fn publish(&self, published: Published) {
         let fields = &self.fields().published.0;
         fields.data_len.store(published.data_len, Relaxed);
         fields.disp_unit.store(published.disp_unit, Relaxed);
         let flags = IS_PUBLISHED | if published.is_mapped { IS_MAPPED } else { 0 };
-        // SYNC POINT published: read by `published` in the siblings.
+        // SYNC POINT published: read by `published` in the peers of the node.
         fields.flags.store(flags, Release);
     }
 
@@ -332,11 +332,11 @@ impl ControlBlock {
         })
     }
 
-    /// Publishes the owner's identity, and the number by which siblings find out whether it has ended.
+    /// Publishes the owner's identity, and the number by which peers of the node find out whether it has ended.
     pub(super) fn introduce(&self, holder: Holder, vital: u64) {
         let fields = &self.fields().published.0;
         fields.holder.store(holder.code(), Relaxed);
-        // SYNC POINT introduced: read by `vital_of` in the siblings.
+        // SYNC POINT introduced: read by `vital_of` in the peers of the node.
         fields.vital.store(vital, Release);
     }
 

@@ -2,31 +2,31 @@
 //!
 //! A *step* is one atomic instruction of the processor for each element: best for a few elements. *Plain code* loads many
 //! elements, computes and stores them, at the speed of memory: best for many, and wrong if a step comes in between. Which of
-//! the two are under way is the *regime*, a word that both look at:
+//! the two are under way is the *accumulate mode*, a word that both look at:
 //!
 //! ```text
-//!   steps    a step is announced in a word of its thread's own, by plain stores; plain code is not allowed
-//!   turning  plain code is wanted; new steps announce nothing but lock the stripe of their elements; plain code
-//!            waits until it has seen each announcement gone once
-//!   plain    steps and plain code lock the stripe of their elements
+//!   atomic    a step is announced in a word of its thread's own, by plain stores; plain code is not allowed
+//!   draining  plain code is wanted; new steps announce nothing but lock the stripe of their elements; plain code
+//!             waits until it has seen each announcement gone once
+//!   bulk      steps and plain code lock the stripe of their elements
 //! ```
 //!
 //! The window is cut in chunks of [`CHUNK`] bytes, and chunk *n* belongs to stripe *n* modulo the number of
-//! stripes. A thread holds at most one stripe. The exception is the turn back to `steps` after a time without
+//! stripes. A thread holds at most one stripe. The exception is the switch back to `atomic` after a time without
 //! plain code: it holds all of them, taken in ascending order. So while no plain code is wanted, steps on
 //! disjoint elements share no word that is written, and bulk accumulates on disjoint chunks mostly go on side
 //! by side.
 //!
-//! Why no announced step meets plain code. Let B be the turn of the regime that the plain code relies on, and look at a step
-//! that found the regime `steps` from before B (one that found it from a turn back *after* B is ordered by that turn, which
+//! Why no announced step meets plain code. Let B be the switch of the accumulate mode that the plain code relies on, and look at a step
+//! that found the mode `atomic` from before B (one that found it from a switch back *after* B is ordered by that switch, which
 //! held all stripes, behind the plain code and before whatever comes next):
 //!
 //! ```text
-//!   the step                                the turn
-//!   A1  announces itself                    B1  regime := turning
+//!   the step                                the switch
+//!   A1  announces itself                    B1  mode := draining
 //!   A2  light barrier                       B2  heavy barrier
-//!   A3  loads the regime                    B3  loads the announcement until it is gone
-//!   A4  changes the element                 B4  regime := plain
+//!   A3  loads the mode                       B3  loads the announcement until it is gone
+//!   A4  changes the element                 B4  mode := bulk
 //!   A5  takes the announcement back
 //! ```
 //!
@@ -48,18 +48,18 @@ use crate::host::Barriers;
 /// others wait for about a microsecond.
 pub(super) const CHUNK: usize = 16 << 10;
 
-/// Looks at an announcement before the turn is given up: its maker may be dead. The elements are then changed
+/// Looks at an announcement before the switch is given up: its maker may be dead. The elements are then changed
 /// with locks and atomic instructions, which is always right.
 const PATIENCE: u32 = if cfg!(all(test, loom)) { 2 } else { AWAKE };
 
-/// Set in the regime when plain code is wanted.
-const IS_TURNED: u64 = 1;
-/// Set in the regime when all steps that announced themselves before the turn are over.
-const IS_PLAIN: u64 = 2;
-/// What the regime counts turns in.
-const TURN: u64 = 4;
+/// Set in the accumulate mode when plain code is wanted.
+const STEPS_LOCK: u64 = 1;
+/// Set in the accumulate mode when all steps that announced themselves before the switch are over.
+const IS_BULK: u64 = 2;
+/// What the accumulate mode counts switches in.
+const SWITCH: u64 = 4;
 
-/// The regime and stripes of one target, as one process uses them.
+/// The mode and stripes of one target, as one process uses them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bulk<'a> {
     fields: &'a BulkFields,
@@ -92,13 +92,13 @@ impl<'a> Bulk<'a> {
     /// when the step has to lock its stripe.
     #[inline]
     pub(super) fn announce(self, word: &'a AtomicU64, name: u64, barriers: Barriers) -> Option<Entry<'a>> {
-        // A release, because a turn of another name may find this one in place of the earlier: it is to see what that did.
+        // A release, because a switch of another name may find this one in place of the earlier: it is to see what that did.
         word.store(name, Ordering::Release);
         light_barrier(barriers);
-        // SYNC POINT regime: sees what plain code did before the regime was turned back.
-        let regime = self.fields.regime.0.load(Ordering::Acquire);
+        // SYNC POINT mode: sees what plain code did before the accumulate mode was switched back.
+        let mode = self.fields.mode.0.load(Ordering::Acquire);
         let entry = Entry { word };
-        (regime & IS_TURNED == 0).then_some(entry)
+        (mode & STEPS_LOCK == 0).then_some(entry)
     }
 
     /// Locks the stripe of the chunk that byte `offset` of the window lies in.
@@ -107,35 +107,35 @@ impl<'a> Bulk<'a> {
     }
 
     /// Whether steps lock, for some moment during the call.
-    pub(super) fn is_turned(self) -> bool {
-        self.fields.regime.0.load(Ordering::Relaxed) & IS_TURNED != 0
+    pub(super) fn steps_lock(self) -> bool {
+        self.fields.mode.0.load(Ordering::Relaxed) & STEPS_LOCK != 0
     }
 
-    /// Whether the regime allows plain code to the holder of a stripe, for as long as it holds it.
+    /// Whether the accumulate mode allows plain code to the holder of a stripe, for as long as it holds it.
     #[inline]
-    pub(super) fn is_plain(self) -> bool {
-        // SYNC POINT plain: sees all steps that were announced before the turn.
-        self.fields.regime.0.load(Ordering::Acquire) & IS_PLAIN != 0
+    pub(super) fn allows_bulk(self) -> bool {
+        // SYNC POINT plain: sees all steps that were announced before the switch.
+        self.fields.mode.0.load(Ordering::Acquire) & IS_BULK != 0
     }
 
-    /// Turns the regime so that it allows plain code; without effect when an announcement of `name` does not go away.
+    /// Switches the accumulate mode so that it allows plain code; without effect when an announcement of `name` does not go away.
     /// `announcements` are those of all processes. The caller holds no stripe, and its thread has nothing announced.
-    pub(super) fn turn_to_plain(
+    pub(super) fn switch_to_bulk(
         self,
         name: u64,
         barriers: Barriers,
         announcements: impl Iterator<Item = &'a [AtomicU64]>,
     ) {
-        let regime = &self.fields.regime.0;
-        let mut turned = regime.load(Ordering::Relaxed);
-        while turned & IS_TURNED == 0 {
-            let next = (turned & !(IS_TURNED | IS_PLAIN)).wrapping_add(TURN) | IS_TURNED;
-            match regime.compare_exchange_weak(turned, next, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => turned = next,
-                Err(found) => turned = found,
+        let mode = &self.fields.mode.0;
+        let mut switched = mode.load(Ordering::Relaxed);
+        while switched & STEPS_LOCK == 0 {
+            let next = (switched & !(STEPS_LOCK | IS_BULK)).wrapping_add(SWITCH) | STEPS_LOCK;
+            match mode.compare_exchange_weak(switched, next, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => switched = next,
+                Err(found) => switched = found,
             }
         }
-        if turned & IS_PLAIN != 0 || !heavy_barrier(barriers) {
+        if switched & IS_BULK != 0 || !heavy_barrier(barriers) {
             return;
         }
         for word in announcements.flatten() {
@@ -143,16 +143,16 @@ impl<'a> Bulk<'a> {
                 return;
             }
         }
-        // The number differs if the turn was undone and made again since. SYNC POINT plain.
-        let _ = regime.compare_exchange(turned, turned | IS_PLAIN, Ordering::AcqRel, Ordering::Relaxed);
+        // The number differs if the switch was undone and made again since. SYNC POINT plain.
+        let _ = mode.compare_exchange(switched, switched | IS_BULK, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// Turns the regime back to steps, when all stripes have been given back.
-    pub(super) fn turn_to_steps(self, has_ended: &dyn Fn(u64) -> bool) {
+    /// Switches the accumulate mode back to atomic steps, when all stripes have been given back.
+    pub(super) fn switch_to_atomic(self, has_ended: &dyn Fn(u64) -> bool) {
         let stripes: [Entry<'a>; STRIPES] = std::array::from_fn(|stripe| self.lock_stripe(stripe, has_ended));
-        // Turns need no stripe, so this may take back one that is just being made: it will be made again.
-        // SYNC POINT regime: publishes what plain code did under the stripes.
-        self.fields.regime.0.fetch_and(!(IS_TURNED | IS_PLAIN), Ordering::AcqRel);
+        // Switches need no stripe, so this may take back one that is just being made: it will be made again.
+        // SYNC POINT mode: publishes what plain code did under the stripes.
+        self.fields.mode.0.fetch_and(!(STEPS_LOCK | IS_BULK), Ordering::AcqRel);
         drop(stripes);
     }
 

@@ -4,7 +4,7 @@
 //! code is a load and a store of an element, so an update that comes in between is lost, and the sum at the
 //! end shows it. The checker knows no barrier that one thread pays for all, so both barriers are full ones
 //! here; the one of the system is as strong (membarrier(2)). Nor does it schedule fairly: three threads of
-//! which two wait for a stripe have runs without end, so turning back, which holds all stripes, is checked
+//! which two wait for a stripe have runs without end, so switching back, which holds all stripes, is checked
 //! with two threads, and with more in `domain_tests`.
 
 use super::bulk::{Bulk, CHUNK, Entry};
@@ -40,10 +40,10 @@ impl World {
         self.elements[element].fetch_add(1, Relaxed);
     }
 
-    /// An addition for a run that is plain code where the regime is turned already, and turns nothing itself.
+    /// An addition for a run that is plain code where the accumulate mode is switched already, and switches nothing itself.
     fn run(&self, rank: usize, element: usize) {
         let bulk = self.bulk(rank);
-        if !bulk.is_turned()
+        if !bulk.steps_lock()
             && let Some(_entry) = bulk.announce(&self.announced[rank][0], NAME, Barriers::Even)
         {
             self.elements[element].fetch_add(1, Relaxed);
@@ -54,7 +54,7 @@ impl World {
 
     /// An addition by the holder of the element's stripe.
     fn under_lock(&self, element: usize, _entry: &Entry<'_>, bulk: Bulk<'_>) {
-        if bulk.is_plain() {
+        if bulk.allows_bulk() {
             let before = self.elements[element].load(Relaxed);
             self.elements[element].store(before + 1, Relaxed);
         } else {
@@ -62,11 +62,11 @@ impl World {
         }
     }
 
-    /// An addition in plain code where the regime allows it, for which it is turned before the stripe is locked.
+    /// An addition in plain code where the accumulate mode allows it, for which it is switched before the stripe is locked.
     fn plain(&self, rank: usize, element: usize) {
         let bulk = self.bulk(rank);
-        if !bulk.is_plain() {
-            bulk.turn_to_plain(NAME, Barriers::Even, self.announced.iter().map(<[_; 1]>::as_slice));
+        if !bulk.allows_bulk() {
+            bulk.switch_to_bulk(NAME, Barriers::Even, self.announced.iter().map(<[_; 1]>::as_slice));
         }
         self.under_lock(element, &bulk.lock(element * CHUNK, &ALL_LIVE), bulk);
     }
@@ -126,7 +126,7 @@ fn plain_code_on_two_chunks() {
 }
 
 #[test]
-fn a_run_that_finds_the_regime_as_it_is_beside_plain_code() {
+fn a_run_that_finds_the_mode_as_it_is_beside_plain_code() {
     explore(2, [4, 0], |world, rank| {
         if rank == 0 {
             world.run(0, 0);
@@ -146,7 +146,7 @@ fn a_run_beside_turns_there_and_back() {
             world.run(0, 0);
         } else {
             world.plain(1, 0);
-            world.bulk(1).turn_to_steps(&ALL_LIVE);
+            world.bulk(1).switch_to_atomic(&ALL_LIVE);
         }
     });
 }
@@ -161,12 +161,12 @@ fn a_run_and_a_step_beside_plain_code() {
 }
 
 #[test]
-fn the_regime_turns_back_between_plain_code_and_steps() {
+fn the_mode_switches_back_between_plain_code_and_steps() {
     explore(2, [3, 0], |world, rank| {
         if rank == 0 {
             world.plain(0, 0);
         } else {
-            world.bulk(1).turn_to_steps(&ALL_LIVE);
+            world.bulk(1).switch_to_atomic(&ALL_LIVE);
             world.step(1, 0);
             world.step(1, 0);
         }
@@ -174,14 +174,14 @@ fn the_regime_turns_back_between_plain_code_and_steps() {
 }
 
 #[test]
-fn a_turn_back_while_another_turns() {
+fn a_switch_back_while_another_switches() {
     explore(2, [4, 0], |world, rank| {
         if rank == 0 {
             world.plain(0, 0);
             world.plain(0, 0);
         } else {
             world.step(1, 0);
-            world.bulk(1).turn_to_steps(&ALL_LIVE);
+            world.bulk(1).switch_to_atomic(&ALL_LIVE);
             world.step(1, 0);
         }
     });

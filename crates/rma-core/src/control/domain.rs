@@ -19,7 +19,7 @@ use crate::kernel::{Admission, Exclusion};
 use crate::mem::{ReadSpan, WriteSpan};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-/// Runs of so many bytes are worth turning the regime for: a turn costs about as much as 500 atomic instructions.
+/// Runs of so many bytes are worth a switch of the accumulate mode: a switch costs about as much as 500 atomic instructions.
 const BULK_BYTES: usize = 4 << 10;
 
 /// From so many bytes on plain code under a stripe's lock is faster than steps.
@@ -28,8 +28,8 @@ const LONG_BYTES: usize = 64;
 /// Bytes that are changed by plain code for what the lock costs a small run.
 const BYTES_PER_SMALL_RUN: usize = 8;
 
-/// Small runs of this process that lock before it turns the regime back, beyond those that long ones make up for: together they
-/// have cost as much as the two turns.
+/// Small runs of this process that lock before it switches the accumulate mode back, beyond those that long ones make up for: together they
+/// have cost as much as the two switches.
 const SMALL_RUNS: u32 = 256;
 
 /// What a forked child may not do.
@@ -50,7 +50,7 @@ pub struct NodeDomain {
     vitals: Vitals,
     /// Small runs that have locked, less those that long ones have made up for.
     small_runs: AtomicU32,
-    /// Bytes of long runs that were changed in steps since the last turn.
+    /// Bytes of long runs that were changed in steps since the last switch.
     stepped: AtomicUsize,
 }
 
@@ -102,9 +102,9 @@ impl NodeDomain {
         vital.is_some_and(|vital| (self.vitals.has_ended)(vital))
     }
 
-    /// Counts a long run that cannot be plain code yet; says whether it is time to turn the regime, by what
-    /// steps have cost since the last turn. A guess at costs, so a count that threads lose does not matter.
-    fn is_turn_due(&self, bytes: usize) -> bool {
+    /// Counts a long run that cannot be plain code yet; says whether it is time to switch the accumulate mode, by what
+    /// steps have cost since the last switch. A guess at costs, so a count that threads lose does not matter.
+    fn is_switch_due(&self, bytes: usize) -> bool {
         let stepped = self.stepped.load(Relaxed).saturating_add(bytes);
         let is_due = stepped >= BULK_BYTES;
         self.stepped.store(if is_due { 0 } else { stepped }, Relaxed);
@@ -181,20 +181,20 @@ impl<'a> Domain<'a> {
     fn lock(&self, element: WriteSpan) -> Entry<'a> {
         fork::check(CALL);
         let bulk = self.target_domain.control.bulk(self.node_domain.holder);
-        if bulk.is_turned() && self.node_domain.small_runs.fetch_add(1, Relaxed) + 1 >= SMALL_RUNS {
+        if bulk.steps_lock() && self.node_domain.small_runs.fetch_add(1, Relaxed) + 1 >= SMALL_RUNS {
             self.node_domain.small_runs.store(0, Relaxed);
-            bulk.turn_to_steps(&|code| self.node_domain.has_ended(code));
+            bulk.switch_to_atomic(&|code| self.node_domain.has_ended(code));
         }
         bulk.lock(self.offset(element), &|code| self.node_domain.has_ended(code))
     }
 
-    /// Turns the regime, if this process can.
+    /// Switches the accumulate mode, if this process can.
     #[cold]
-    fn turn_to_plain(&self) {
+    fn switch_to_bulk(&self) {
         let (node_domain, bulk) =
             (self.node_domain, self.target_domain.control.bulk(self.node_domain.holder));
         let announcements = node_domain.blocks.iter().map(ControlBlock::announcements);
-        bulk.turn_to_plain(self.target_domain.name, node_domain.barriers, announcements);
+        bulk.switch_to_bulk(self.target_domain.name, node_domain.barriers, announcements);
     }
 }
 
@@ -225,16 +225,16 @@ impl Exclusion for Domain<'_> {
     fn enter_run(&self, first: WriteSpan, bytes: usize) -> Admission<Entry<'_>> {
         let bulk = self.target_domain.control.bulk(self.node_domain.holder);
         let is_long = bytes >= LONG_BYTES;
-        let can_turn = is_long && !matches!(self.node_domain.barriers, Barriers::Own);
-        let turns = can_turn && !bulk.is_plain() && self.node_domain.is_turn_due(bytes);
-        // Where the regime is turned already an announcement would be made in vain.
-        let locks = turns || (is_long && bulk.is_turned());
+        let can_switch = is_long && !matches!(self.node_domain.barriers, Barriers::Own);
+        let switches = can_switch && !bulk.allows_bulk() && self.node_domain.is_switch_due(bytes);
+        // Where the accumulate mode is switched already an announcement would be made in vain.
+        let locks = switches || (is_long && bulk.steps_lock());
         if !locks && let Some(entry) = self.announce() {
             return Admission { entry, reach: usize::MAX, is_plain: false };
         }
         fork::check(CALL);
-        if turns {
-            self.turn_to_plain();
+        if switches {
+            self.switch_to_bulk();
         }
         let offset = self.offset(first);
         let entry = if is_long {
@@ -243,8 +243,8 @@ impl Exclusion for Domain<'_> {
         } else {
             self.lock(first)
         };
-        // Another thread may have turned it back, or a step may not have ended: then this piece is done in
+        // Another thread may have switched it back, or a step may not have ended: then this piece is done in
         // steps, under the lock.
-        Admission { entry, reach: CHUNK - offset % CHUNK, is_plain: bulk.is_plain() }
+        Admission { entry, reach: CHUNK - offset % CHUNK, is_plain: bulk.allows_bulk() }
     }
 }

@@ -78,7 +78,7 @@ fn round(work: u32, domain: &Domain<'_>, target: WriteSpan, ones: &[u8], round: 
             }
         }
         3 => {
-            // Of different lengths, so that some turn the regime and some do not.
+            // Of different lengths, so that some switch the accumulate mode and some do not.
             let (mut run, step) = (0, [96, 8, 7, 33][round % 4]);
             while run < words {
                 let len = 8 * step.min(words - run);
@@ -188,7 +188,7 @@ fn unaligned_accumulates_are_not_lost_under_the_exclusion() {
 }
 
 #[test]
-fn the_regime_turns_for_bulk_and_turns_back_after_many_small_ones() {
+fn the_mode_switches_for_bulk_and_back_after_many_small_ones() {
     static HEAVY: AtomicU32 = AtomicU32::new(0);
     let count = || {
         HEAVY.fetch_add(1, Relaxed);
@@ -199,25 +199,25 @@ fn the_regime_turns_for_bulk_and_turns_back_after_many_small_ones() {
     let target_domain = TargetDomain::new(blocks[0], Rank(0), target);
     let domain = node_domain[0].domain(&target_domain);
     let ones = 1u64.to_ne_bytes().repeat(1 << 10);
-    let is_turned = || blocks[0].bulk(holder(0)).is_turned();
+    let steps_lock = || blocks[0].bulk(holder(0)).steps_lock();
     let small = |count| (0..count).for_each(|_| sum().accumulate(target.part(0, 8), &ones[..8], &domain));
     small(1000);
-    assert!(!is_turned());
+    assert!(!steps_lock());
     for _ in 0..3 {
         sum().accumulate(target, &ones[..], &domain);
-        assert!(is_turned());
+        assert!(steps_lock());
         small(200);
     }
-    assert_eq!(HEAVY.load(Relaxed), 1, "bulk after bulk needs no turn");
+    assert_eq!(HEAVY.load(Relaxed), 1, "bulk after bulk needs no switch");
     small(100);
-    assert!(!is_turned(), "small ones are left alone again");
+    assert!(!steps_lock(), "small ones are left alone again");
     sum().accumulate(target, &ones[..], &domain);
     assert_eq!(HEAVY.load(Relaxed), 2);
-    assert!(is_turned());
+    assert!(steps_lock());
 }
 
 #[test]
-fn the_regime_turns_for_many_runs_of_some_elements_too() {
+fn the_mode_switches_for_many_runs_of_some_elements_too() {
     static HEAVY: AtomicU32 = AtomicU32::new(0);
     let count = || {
         HEAVY.fetch_add(1, Relaxed);
@@ -228,28 +228,28 @@ fn the_regime_turns_for_many_runs_of_some_elements_too() {
     let target_domain = TargetDomain::new(blocks[0], Rank(0), target);
     let domain = node_domain[0].domain(&target_domain);
     let ones = 1u64.to_ne_bytes().repeat(64);
-    let is_turned = || blocks[0].bulk(holder(0)).is_turned();
+    let steps_lock = || blocks[0].bulk(holder(0)).steps_lock();
     let run =
         |len, count| (0..count).for_each(|_| sum().accumulate(target.part(8, len), &ones[..len], &domain));
     run(512, 7);
-    assert!(!is_turned(), "seven times 512 bytes cost less than a turn");
+    assert!(!steps_lock(), "seven times 512 bytes cost less than a switch");
     run(512, 1);
-    assert!(is_turned());
+    assert!(steps_lock());
     // Each of the long runs makes up for 64 of the small ones.
     for _ in 0..20 {
         run(8, 64);
         run(512, 1);
     }
-    assert!(is_turned());
+    assert!(steps_lock());
     assert_eq!(HEAVY.load(Relaxed), 1);
     run(8, 256);
-    assert!(!is_turned());
+    assert!(!steps_lock());
     run(32, 1000);
-    assert!(!is_turned(), "runs of a few elements stay steps");
+    assert!(!steps_lock(), "runs of a few elements stay steps");
     run(64, 63);
-    assert!(!is_turned());
+    assert!(!steps_lock());
     run(64, 1);
-    assert!(is_turned());
+    assert!(steps_lock());
     let mut first = [0; 8];
     target.as_read().part(8, 8).read(&mut first);
     assert_eq!(u64::from_ne_bytes(first), 8 + 20 * 65 + 256 + 1000 + 64);
@@ -295,7 +295,7 @@ fn a_wait_for_a_process_that_has_ended_asks_and_goes_on() {
     let dead = node_domain[2].domain(&target_domain);
     let domain = node_domain[0].domain(&target_domain);
     let ones = 1u64.to_ne_bytes().repeat(CHUNK / 8);
-    // Unaligned; a long run, plain; a short one, and what turns the regime back.
+    // Unaligned; a long run, plain; a short one, and what switches the accumulate mode back.
     std::mem::forget(dead.exclude());
     drop(domain.exclude());
     std::mem::forget(dead.enter_run(target, CHUNK));

@@ -146,7 +146,7 @@ pub(super) struct HeadFields {
 #[repr(C)]
 pub(super) struct BulkFields {
     /// How elements are changed. Read with each step, and written rarely.
-    pub(super) regime: Line<AtomicU64>,
+    pub(super) mode: Line<AtomicU64>,
     /// The holder of each stripe; 0 when free.
     pub(super) stripes: [AtomicU64; STRIPES],
 }
@@ -163,7 +163,7 @@ pub(super) struct PublishedFields {
     pub(super) disp_unit: AtomicU64,
     /// The owner, as it stands in words that it holds.
     pub(super) holder: AtomicU64,
-    /// What its siblings ask with whether it has ended; 0 until it has said, or when they cannot.
+    /// What peers of the node ask with whether it has ended; 0 until it has said, or when they cannot.
     pub(super) vital: AtomicU64,
 }
 
@@ -181,7 +181,7 @@ impl LockFields {
 #[cfg(all(test, loom))]
 impl BulkFields {
     pub(super) fn new() -> Self {
-        Self { regime: Line(AtomicU64::new(0)), stripes: std::array::from_fn(|_| AtomicU64::new(0)) }
+        Self { mode: Line(AtomicU64::new(0)), stripes: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The control block of one (window, target): the facts that direct and packet origins share.
 //!
-//! A [`ControlBlock`] is a view over control memory that siblings map: the lock word with its waiting line,
+//! A [`ControlBlock`] is a view over control memory that peers of the node map: the lock word with its waiting line,
 //! the exclusion of unaligned accumulates, what the owner published when it created the window, and what
 //! deaths leave half done. Zeroed memory is a fresh block. There is one block per window and target, apart
 //! from the window's data, so one lock word serves origins of every path: an origin that maps the block acts

@@ -76,7 +76,7 @@ impl Dice {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) % sides
     }
 
-    fn near(&mut self, reach: i64) -> i64 {
+    fn around(&mut self, reach: i64) -> i64 {
         self.below(2 * reach as u64 + 1) as i64 - reach
     }
 }
@@ -95,12 +95,12 @@ fn random_type(dice: &mut Dice, depth: u32) -> (Datatype, Reference) {
             (Datatype::contiguous(count, &base).unwrap(), model.at(block(count, 0)))
         }
         1 => {
-            let (count, len, stride) = (dice.below(4), dice.below(4), dice.near(5));
+            let (count, len, stride) = (dice.below(4), dice.below(4), dice.around(5));
             let at = (0..count as i64).flat_map(|i| block(len, i * stride * step));
             (Datatype::vector(count, len, stride, &base).unwrap(), model.at(at))
         }
         2 => {
-            let (count, len, stride) = (dice.below(4), dice.below(4), dice.near(70));
+            let (count, len, stride) = (dice.below(4), dice.below(4), dice.around(70));
             let at = (0..count as i64).flat_map(|i| block(len, i * stride));
             (Datatype::hvector(count, len, stride, &base).unwrap(), model.at(at))
         }
@@ -116,13 +116,13 @@ fn random_type(dice: &mut Dice, depth: u32) -> (Datatype, Reference) {
         }
         6 => {
             let len = dice.below(4);
-            let places = (0..dice.below(6)).map(|_| dice.near(9)).collect::<Vec<_>>();
+            let places = (0..dice.below(6)).map(|_| dice.around(9)).collect::<Vec<_>>();
             let at = places.iter().flat_map(|at| block(len, at * step)).collect::<Vec<_>>();
             (Datatype::indexed_block(len, places, &base).unwrap(), model.at(at))
         }
         7 => {
             let len = dice.below(4);
-            let places = (0..dice.below(6)).map(|_| dice.near(90)).collect::<Vec<_>>();
+            let places = (0..dice.below(6)).map(|_| dice.around(90)).collect::<Vec<_>>();
             let at = places.iter().flat_map(|at| block(len, *at)).collect::<Vec<_>>();
             (Datatype::hindexed_block(len, places, &base).unwrap(), model.at(at))
         }
@@ -141,7 +141,7 @@ fn random_type(dice: &mut Dice, depth: u32) -> (Datatype, Reference) {
             (made, Reference::joined(parts))
         }
         9 => {
-            let (lower, extent) = (dice.near(20), dice.near(60));
+            let (lower, extent) = (dice.around(20), dice.around(60));
             let marked = Reference { lower: Some(lower), upper: Some(lower + extent), ..model };
             (Datatype::resized(lower, extent, &base).unwrap(), marked)
         }
@@ -151,7 +151,7 @@ fn random_type(dice: &mut Dice, depth: u32) -> (Datatype, Reference) {
 }
 
 fn random_blocks(dice: &mut Dice, reach: i64) -> Vec<(u64, i64)> {
-    (0..dice.below(6)).map(|_| (dice.below(4), dice.near(reach))).collect()
+    (0..dice.below(6)).map(|_| (dice.below(4), dice.around(reach))).collect()
 }
 
 /// Displacements of the chosen indices of an array, fastest dimension innermost, each dimension's size and chosen indices

@@ -169,7 +169,7 @@ impl Engine {
     }
 
     /// Makes every waiting thread look again, after a change without a step.
-    pub fn tell(&self) {
+    pub fn wake_waiters(&self) {
         self.0.waiting.on_moved();
     }
 

@@ -42,7 +42,7 @@ impl Engine {
         Inquiry { waits, is_complete: is_complete && are_all, held, moved, away, has_one_caller }
     }
 
-    /// The waits of its calls, as its state tells them.
+    /// The waits of its calls, by its state.
     pub(crate) fn waits<'a>(&'a self, core: &'a Core) -> Waits<'a> {
         Waits {
             state: &core.state,

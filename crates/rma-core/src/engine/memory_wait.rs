@@ -72,7 +72,7 @@ impl Engine {
     /// None now; waits have errors.
     pub fn notify(&self, call: &'static str, peers: impl Iterator<Item = Peer>) -> Result<()> {
         self.wake_up(peers);
-        let describe = |_: &Core| "room to tell the processes that sleep".into();
+        let describe = |_: &Core| "room to wake the processes that sleep".into();
         self.wait(call, &describe, &mut |core: &mut Core| Ok(core.state.wake_ups.is_empty().then_some(())))
     }
 

@@ -28,14 +28,14 @@ impl SegmentSet {
     /// [must be shared](super::SegmentKind::must_be_shared), unless the group has no other rank.
     pub fn private(rank: Rank, request: &SegmentRequest) -> Option<Self> {
         let (control, data) = (Region::new(request.control_len)?, Region::new(request.own_len())?);
-        let member = SegmentPart {
+        let part = SegmentPart {
             rank,
             control: control.span(request.control_len),
             data: data.span(request.own_len()),
         };
         // SAFETY: the spans lie in the regions, which live as long as the set; no references to them are
         // formed.
-        Some(unsafe { Self::new(vec![member], Box::new((control, data))) })
+        Some(unsafe { Self::new(vec![part], Box::new((control, data))) })
     }
 }
 
@@ -72,11 +72,11 @@ mod tests {
         let request =
             |data_len, kind| SegmentRequest { control_len: 100, data_len, kind, given: WriteSpan::EMPTY };
         let segment = SegmentSet::private(Rank(3), &request(5000, SegmentKind::Separate)).unwrap();
-        let [member] = segment.parts() else { panic!("one member") };
-        assert_eq!((member.rank, member.control.len(), member.data.len()), (Rank(3), 100, 5000));
-        assert_eq!(member.data.as_mut_ptr() as usize % PAGE, 0);
+        let [part] = segment.parts() else { panic!("one part") };
+        assert_eq!((part.rank, part.control.len(), part.data.len()), (Rank(3), 100, 5000));
+        assert_eq!(part.data.as_mut_ptr() as usize % PAGE, 0);
         let mut bytes = [9; 5000];
-        member.data.as_read().read(&mut bytes);
+        part.data.as_read().read(&mut bytes);
         assert!(bytes.iter().all(|byte| *byte == 0));
         let given = SegmentSet::private(Rank(0), &request(5000, SegmentKind::Given)).unwrap();
         assert!(given.parts()[0].data.is_empty());

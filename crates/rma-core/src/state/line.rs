@@ -168,7 +168,7 @@ impl Line {
         None
     }
 
-    /// Gives memory back that only a crowd of origins has needed: an idle window weighs the same whatever was done on it.
+    /// Gives memory back that only many origins have needed: an idle window weighs the same whatever was done on it.
     pub(crate) fn trim(&mut self) {
         for waiters in [&mut self.waiters, &mut self.beside] {
             if waiters.is_empty() && waiters.capacity() > KEPT_WAITERS {

@@ -302,7 +302,7 @@ impl Replies {
         any
     }
 
-    /// Gives memory back that only a crowd of peers has needed.
+    /// Gives memory back that only many peers have needed.
     fn trim(&mut self) {
         let is_roomy = |len: usize, capacity: usize| capacity > 8 * KEPT_QUEUES && capacity / 8 > len;
         if is_roomy(self.queues.len(), self.queues.capacity()) {

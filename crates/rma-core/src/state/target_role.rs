@@ -124,7 +124,7 @@ impl TargetRole {
         }
     }
 
-    /// Gives memory back that only a crowd of origins has needed: an idle window weighs the same whatever was done on it.
+    /// Gives memory back that only many origins have needed: an idle window weighs the same whatever was done on it.
     pub(crate) fn trim(&mut self) {
         self.line.trim();
         if self.shared_holders.is_empty() && self.shared_holders.capacity() > KEPT_ENTRIES {

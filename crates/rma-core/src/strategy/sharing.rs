@@ -186,11 +186,11 @@ mod tests {
             |sharing| sharing.on_yield(LONG, true),
             Sharing::on_elsewhere,
         ];
-        for tell in contrary {
+        for contradict in contrary {
             let sharing = Sharing::new();
             (0..100).for_each(|_| sharing.on_yield(TAKEN, true));
-            assert_eq!((0..3).map(|_| tell(&sharing)).filter(|()| sharing.is_likely()).count(), 2);
-            (0..100).for_each(|_| tell(&sharing));
+            assert_eq!((0..3).map(|_| contradict(&sharing)).filter(|()| sharing.is_likely()).count(), 2);
+            (0..100).for_each(|_| contradict(&sharing));
             (0..2).for_each(|_| sharing.on_yield(TAKEN, true));
             assert!(sharing.is_likely());
         }

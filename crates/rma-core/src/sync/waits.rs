@@ -1,6 +1,6 @@
 //! What a synchronization call waits for, and the locks that this process holds.
 //!
-//! Read off the window's state on demand, once ([`Missing`]), and told twice: as needs ([`Need`]), which are put
+//! Read off the window's state on demand, once ([`Missing`]), and reported twice: as needs ([`Need`]), which are put
 //! together for a whole job, and as a sentence that explains to users why a rank does not go on. Nothing here is
 //! kept, and nothing decides by it. What is not known is left out, never guessed. A barrier of the host names those
 //! whose message it waits for next, which may be waiting themselves.
@@ -43,7 +43,7 @@ enum Missing<'a> {
     Completes(Vec<Rank>),
 }
 
-/// The waits of an engine, as its state tells them.
+/// The waits of an engine, by its state.
 pub(crate) struct Waits<'a> {
     pub(crate) state: &'a State,
     pub(crate) windows: &'a Windows,

@@ -77,7 +77,7 @@ impl Observation {
 
     #[cold]
     fn begin_call(&self, call: &'static str, window: Option<WindowId>, target: Option<Rank>) -> CallSpan<'_> {
-        self.tell(&Event::CallBegin { call, window, target });
+        self.report(&Event::CallBegin { call, window, target });
         let span = tracing::trace_span!(
             target: "rma::call",
             "call",
@@ -91,7 +91,7 @@ impl Observation {
     /// A wait begins, which ends when the answer is dropped.
     #[cold]
     pub(crate) fn wait(&self, call: &'static str, waits_for: &str) -> CallSpan<'_> {
-        self.tell(&Event::WaitBegin { call, waits_for });
+        self.report(&Event::WaitBegin { call, waits_for });
         let span = tracing::trace_span!(target: "rma::call", "wait", call, waits_for);
         CallSpan { _open: Some(OpenSpan { observation: self, end: Event::WaitEnd, _span: span.entered() }) }
     }
@@ -99,14 +99,14 @@ impl Observation {
     /// A thread goes to sleep.
     pub(crate) fn sleep(&self) {
         if self.is_on {
-            self.tell(&Event::Sleep);
+            self.report(&Event::Sleep);
         }
     }
 
     /// An operation was carried out in mapped memory.
     #[cold]
     pub(crate) fn direct(&self, call: &'static str, window: WindowId, target: Rank, len: u64) {
-        self.tell(&Event::Direct { call, window, target, len });
+        self.report(&Event::Direct { call, window, target, len });
         tracing::trace!(target: "rma::call", call, %window, %target, len, "direct");
     }
 
@@ -114,19 +114,19 @@ impl Observation {
     #[inline]
     pub(crate) fn look_at_epochs(&self, window: &WindowState, call: Call) {
         if self.is_on {
-            self.tell_epochs(window, call);
+            self.report_epochs(window, call);
         }
     }
 
     #[cold]
-    fn tell_epochs(&self, window: &WindowState, call: Call) {
-        self.epochs.lock().look(window, call, &mut |event| self.tell_epoch(&event));
+    fn report_epochs(&self, window: &WindowState, call: Call) {
+        self.epochs.lock().look(window, call, &mut |event| self.report_epoch(&event));
     }
 
     /// The window is gone, with whatever epoch was open.
     pub(crate) fn forget_window(&self, window: WindowId) {
         if self.is_on {
-            self.epochs.lock().forget(window, &mut |event| self.tell_epoch(&event));
+            self.epochs.lock().forget(window, &mut |event| self.report_epoch(&event));
         }
         self.names.lock().windows.remove(&window);
     }
@@ -147,7 +147,7 @@ impl Observation {
 
     /// The user names a window.
     pub(crate) fn name_window(&self, window: WindowId, name: &str) {
-        self.tell(&Event::WindowName { window, name });
+        self.report(&Event::WindowName { window, name });
         if let Some(made) = self.names.lock().windows.get_mut(&window) {
             made.name = (!name.is_empty()).then(|| name.into());
         }
@@ -163,21 +163,21 @@ impl Observation {
         }
     }
 
-    fn tell(&self, event: &Event<'_>) {
+    fn report(&self, event: &Event<'_>) {
         if let Some(observer) = &self.observer {
             observer.observe(event);
         }
     }
 
-    fn tell_epoch(&self, event: &Event<'static>) {
-        self.tell(event);
+    fn report_epoch(&self, event: &Event<'static>) {
+        self.report(event);
         tracing::trace!(target: "rma::epoch", ?event);
     }
 }
 
 impl Drop for OpenSpan<'_> {
     fn drop(&mut self) {
-        self.observation.tell(&self.end);
+        self.observation.report(&self.end);
     }
 }
 

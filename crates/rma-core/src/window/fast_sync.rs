@@ -95,7 +95,7 @@ impl Window {
         for place in targets.iter() {
             let mapped = &shared.mapped[place];
             shared.access.close(&mapped.gate);
-            // SYNC POINT P3: telling is the order.
+            // SYNC POINT P3: setting the mark is the order.
             mapped.control.dones().set(shared.own);
             sleeps |= mapped.control.is_asleep(Sleep::Wait);
         }
@@ -177,7 +177,7 @@ impl Window {
         let mut sleeps = false;
         for place in origins.iter() {
             let control = &shared.mapped[place].control;
-            // SYNC POINT P1: telling is the order.
+            // SYNC POINT P1: setting the mark is the order.
             control.posts().set(shared.own);
             sleeps |= control.is_asleep(Sleep::Start);
         }
@@ -275,7 +275,7 @@ impl DirectPath<'_> {
     }
 }
 
-/// Whether all operations on node targets are complete at their targets, and there is nothing to tell of them: an error has closed the fast
+/// Whether all operations on node targets are complete at their targets, and nothing is to be reported of them: an error has closed the fast
 /// path already, a death that is noticed only now has not.
 fn are_node_targets_done(core: &Core, shared: &Shared) -> bool {
     let (windows, pools) = (&core.windows, &core.state.pools);

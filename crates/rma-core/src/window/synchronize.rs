@@ -155,16 +155,16 @@ impl Window {
         let shared = self.shared();
         let Some(node_rank) = shared.fast_node_rank(target) else { return false };
         // Where ranks outnumber cores, the lock's holder runs on another core, and yielding costs more.
-        let is_crowded = self.engine().patience().0 == 0;
+        let is_oversubscribed = self.engine().patience().0 == 0;
         // Where waits are configured neither to spin nor to yield, this one does neither.
-        if is_crowded && self.engine().config().yields == 0 {
+        if is_oversubscribed && self.engine().config().yields == 0 {
             return false;
         }
         let mut strategy = LOCK_LOOKS;
         loop {
             let state = node_rank.control.lock_state();
             let is_own = state.owner() == Some(shared.holder.peer());
-            let has_line = if is_crowded { state.is_claimed() } else { state.waiters() > 0 };
+            let has_line = if is_oversubscribed { state.is_claimed() } else { state.waiters() > 0 };
             if has_line || is_own || shared.access.is_owned() {
                 return false;
             }

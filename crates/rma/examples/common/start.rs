@@ -21,7 +21,7 @@ pub(crate) struct Refusal {
 
 /// Ends a demo whose reason all ranks know, and rank 0 has told.
 #[derive(Debug)]
-struct Told(u8);
+struct Reported(u8);
 
 impl Refusal {
     /// The message to the user; the demo fails.
@@ -47,7 +47,7 @@ pub(crate) fn main<O: Parser>(run: fn(&World, &O) -> Outcome<()>) -> ExitCode {
     let outcome = all_or_nobody(&world, options).and_then(|options| run(&world, &options));
     let outcome = match outcome {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => error.downcast::<Told>().map(|told| ExitCode::from(told.0)),
+        Err(error) => error.downcast::<Reported>().map(|reported| ExitCode::from(reported.0)),
     };
     match outcome {
         Ok(code) => world.finalize().map_or_else(|error| failed(&name, &error), |()| code),
@@ -79,7 +79,7 @@ pub(crate) fn all_or_nobody<T>(world: &World, mine: std::result::Result<T, Refus
             _ => eprint!("{text}"),
         }
     }
-    Err(Box::new(Told(u8::try_from(worst - 1).unwrap_or(1))))
+    Err(Box::new(Reported(u8::try_from(worst - 1).unwrap_or(1))))
 }
 
 /// The different texts of all ranks, on rank 0.
@@ -94,13 +94,13 @@ fn tell(world: &World, text: &str) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-impl Display for Told {
+impl Display for Reported {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the reason has been told")
     }
 }
 
-impl Error for Told {}
+impl Error for Reported {}
 
 #[cfg(test)]
 mod tests {
@@ -110,10 +110,10 @@ mod tests {
     fn a_reason_of_any_rank_ends_all_and_is_told_once() {
         World::run_threads(4, |world| {
             let mine = if world.rank() < 2 { Ok(()) } else { Err(Refusal::new("no file")) };
-            let told = tell(world, mine.as_ref().err().map_or("", |refusal| &refusal.text))?;
-            assert_eq!(told, if world.rank() == 0 { vec!["no file\n".to_owned()] } else { Vec::new() });
+            let reported = tell(world, mine.as_ref().err().map_or("", |refusal| &refusal.text))?;
+            assert_eq!(reported, if world.rank() == 0 { vec!["no file\n".to_owned()] } else { Vec::new() });
             let error = all_or_nobody(world, mine).unwrap_err();
-            assert_eq!(error.downcast::<Told>().unwrap().0, 1);
+            assert_eq!(error.downcast::<Reported>().unwrap().0, 1);
             assert_eq!(all_or_nobody(world, Ok(world.rank())).unwrap(), world.rank());
             Ok(())
         })

@@ -92,7 +92,7 @@ fn run(world: &World, options: &Options) -> Result<(), Box<dyn Error>> {
         report_packets(world)?;
     }
     let parts = world.gather(0, block.cells())?;
-    let told = parts.map_or(Ok(()), |parts| {
+    let reported = parts.map_or(Ok(()), |parts| {
         let cells = parts.concat();
         let updates = cells.len() as f64 * options.steps as f64;
         println!("{} x {} cells, {} steps on {} ranks", plate.rows, plate.cols, options.steps, world.size());
@@ -106,7 +106,7 @@ fn run(world: &World, options: &Options) -> Result<(), Box<dyn Error>> {
         }
         Ok(())
     });
-    all_or_nobody(world, told.map_err(refusal))
+    all_or_nobody(world, reported.map_err(refusal))
 }
 
 fn refusal(error: String) -> Refusal {

@@ -79,7 +79,7 @@ pub struct Opening<'a> {
     /// The address of this machine that the others reach it by.
     pub listen: IpAddr,
     /// Whether ranks outnumber the cores here: a spinning rank may keep the awaited one from running.
-    pub is_crowded: bool,
+    pub is_oversubscribed: bool,
     /// The environment.
     pub look_up: LookUp<'a>,
     pub(crate) exchange: Arc<dyn Exchange>,
@@ -114,7 +114,7 @@ impl Opening<'_> {
 
     /// That the system refuses something, as an error.
     pub fn refused(what: &str, cause: &io::Error) -> Error {
-        let cause = crate::descriptors::told(cause);
+        let cause = crate::descriptors::explain(cause);
         Error::new(ErrorClass::Other, "init", format!("the system refuses {what}: {cause}"))
     }
 }

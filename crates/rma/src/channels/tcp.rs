@@ -26,7 +26,7 @@ impl ChannelKind for Tcp {
 
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Channel>> {
         let mut config = TcpConfig::read(opening.look_up)?;
-        if opening.is_crowded {
+        if opening.is_oversubscribed {
             // A rank that sleeps between polls learns what is readable as it wakes: it need not try.
             config.direct_reads = 0;
         }

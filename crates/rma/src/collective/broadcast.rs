@@ -26,7 +26,7 @@ pub struct Broadcast {
     receive: Option<ReceiveRequest>,
     message: Option<Message>,
     sends: Sends,
-    has_told: bool,
+    has_sent: bool,
     /// The error to end with when no message uses the caller's memory any more.
     failed: Option<Error>,
 }
@@ -53,7 +53,7 @@ impl Broadcast {
             receive: None,
             message: message.map(|message| Message::Bytes(Arc::new(message))),
             sends: Sends::default(),
-            has_told: false,
+            has_sent: false,
             failed: None,
         }
     }
@@ -89,8 +89,8 @@ impl Broadcast {
                 (data, _) => Message::Bytes(Arc::new(data.unwrap_or_default())),
             });
         }
-        if let (Some(message), false) = (self.message.clone(), self.has_told) {
-            self.has_told = true;
+        if let (Some(message), false) = (self.message.clone(), self.has_sent) {
+            self.has_sent = true;
             self.tell(&message)?;
         }
         if !self.sends.have_left()? {

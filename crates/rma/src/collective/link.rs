@@ -203,8 +203,8 @@ impl Link {
     }
 
     /// Whether the ranks of this job outnumber the cores, as rank 0 of the job has found: all ranks answer the same.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.messenger.is_crowded()
+    pub(super) fn is_oversubscribed(&self) -> bool {
+        self.messenger.is_oversubscribed()
     }
 
     pub(crate) fn me(&self) -> u32 {

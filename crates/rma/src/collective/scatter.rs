@@ -15,7 +15,7 @@ pub struct Scatter {
     blocks: Option<Vec<Vec<u8>>>,
     receive: Option<ReceiveRequest>,
     sends: Sends,
-    has_told: bool,
+    has_sent: bool,
 }
 
 impl Scatter {
@@ -35,7 +35,7 @@ impl Scatter {
             let cause = format!("{} blocks for {} ranks", given.unwrap_or(0), link.size());
             return Err(Error::new(ErrorClass::Count, "scatter", cause));
         }
-        Ok(Self { link, tree, blocks, receive: None, sends: Sends::default(), has_told: false })
+        Ok(Self { link, tree, blocks, receive: None, sends: Sends::default(), has_sent: false })
     }
 
     fn tell(&mut self, blocks: &mut Vec<Vec<u8>>) -> Result<()> {
@@ -60,10 +60,10 @@ impl Machine for Scatter {
             let count = self.tree.own_bit().min(u64::from(self.link.size()) - self.tree.place());
             self.blocks = Some(split(&message, count as u32)?);
         }
-        if !self.has_told
+        if !self.has_sent
             && let Some(mut blocks) = self.blocks.take()
         {
-            self.has_told = true;
+            self.has_sent = true;
             self.tell(&mut blocks)?;
             self.blocks = Some(blocks);
         }

@@ -90,7 +90,7 @@ fn a_barrier_costs_each_rank_one_packet_per_round() {
 fn a_barrier_of_ranks_that_outnumber_cores_costs_two_packets_for_each_but_one() {
     for size in [2, 3, 4, 5, 6, 8, 9, 17] {
         let mut net = Net::new(size, &MessageConfig::default(), 8, 1024, 1);
-        net.messengers.iter().for_each(|messenger| messenger.set_crowded(true));
+        net.messengers.iter().for_each(|messenger| messenger.set_oversubscribed(true));
         let mut machines: Vec<_> = (0..size).map(|rank| Barrier::new(link(&net, rank, 1))).collect();
         let late = machines.len() - 1;
         for _ in 0..50 {

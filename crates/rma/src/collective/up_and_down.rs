@@ -20,7 +20,7 @@ const FEWEST_RANKS: u32 = 5;
 impl UpAndDown {
     /// A meeting without values, if this is the better way.
     pub(super) fn meeting(link: &Link) -> Option<Box<Self>> {
-        let is_better = link.is_crowded() && link.size() >= FEWEST_RANKS;
+        let is_better = link.is_oversubscribed() && link.size() >= FEWEST_RANKS;
         is_better.then(|| {
             let reduce = Reduce::new(link.clone(), 0, ElementWise::shared(1, true, |_, _| {}), Vec::new());
             Box::new(Self::Up { reduce, link: link.clone() })

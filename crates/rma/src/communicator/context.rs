@@ -25,7 +25,7 @@ pub(crate) struct Creation<M, F> {
     /// One beyond the ranks of the link that may have all words, by a way of its own.
     partner: Option<Peer>,
     /// Whether the ranks have told each other: what is wrong from then on is so on all.
-    is_told: bool,
+    is_announced: bool,
     is_disowned: bool,
 }
 
@@ -51,7 +51,7 @@ impl<M: Machine, F> Creation<M, F> {
 
     /// As [`Creation::new`], where the number of the link does not name the making.
     pub(crate) fn named(making: Making, link: Link, words: M, function: F) -> Self {
-        Self { words, function, link, making, partner: None, is_told: false, is_disowned: false }
+        Self { words, function, link, making, partner: None, is_announced: false, is_disowned: false }
     }
 
     /// One more process may get it.
@@ -71,8 +71,8 @@ impl<M: Machine, T: Made, F: FnMut(M::Output) -> Result<T>> Machine for Creation
     type Output = T;
 
     fn step(&mut self) -> Result<Option<T>> {
-        let told = self.link.check().and_then(|()| self.words.step());
-        let words = told.inspect_err(|error| {
+        let stepped = self.link.check().and_then(|()| self.words.step());
+        let words = stepped.inspect_err(|error| {
             if let (Some(_), Some(link)) = (self.partner, self.words.link()) {
                 link.quit(error.class());
             }
@@ -81,7 +81,7 @@ impl<M: Machine, T: Made, F: FnMut(M::Output) -> Result<T>> Machine for Creation
         })?;
         let Some(words) = words else { return Ok(None) };
         self.link.leave();
-        self.is_told = true;
+        self.is_announced = true;
         let made = (self.function)(words)?;
         let messenger = self.link.messenger();
         match made.made() {
@@ -97,7 +97,7 @@ impl<M: Machine, T: Made, F: FnMut(M::Output) -> Result<T>> Machine for Creation
     }
 
     fn link(&self) -> Option<&Link> {
-        (!self.is_told).then_some(&self.link)
+        (!self.is_announced).then_some(&self.link)
     }
 }
 

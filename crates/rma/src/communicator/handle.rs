@@ -45,7 +45,7 @@ pub struct Communicator {
     /// Ranks by process, for groups in which they cannot be computed; made when it is asked for.
     ranks: OnceLock<Option<HashMap<Peer, u32>>>,
     /// Collectives begun so far.
-    begun: AtomicU64,
+    started: AtomicU64,
     /// Agreements begun so far.
     pub(super) agreements: AtomicU64,
     /// What blocking collectives have in shared memory.
@@ -61,8 +61,8 @@ impl Communicator {
 
     pub(crate) fn new(runtime: Arc<Runtime>, group: host::Group) -> Self {
         runtime.messenger.open(&group);
-        let (ranks, begun) = (OnceLock::new(), AtomicU64::new(0));
-        Self { runtime, group, ranks, begun, agreements: AtomicU64::new(0), shared: Shared::default() }
+        let (ranks, started) = (OnceLock::new(), AtomicU64::new(0));
+        Self { runtime, group, ranks, started, agreements: AtomicU64::new(0), shared: Shared::default() }
     }
 
     /// Notes the call that has made it, as reports have it.
@@ -150,7 +150,7 @@ impl Communicator {
     /// The way of the next collective to the other ranks, by which they tell it from all others. Every rank takes one for
     /// each collective, in the same order.
     pub fn link(&self) -> Link {
-        let number = self.begun.fetch_add(1, Relaxed);
+        let number = self.started.fetch_add(1, Relaxed);
         Link::new(self.runtime.messenger.clone(), self.group.clone(), self.scope(Plane::Collective), number)
     }
 
@@ -163,9 +163,9 @@ impl Communicator {
     /// does.
     pub(crate) fn meet_last(&self) -> Result<()> {
         const CALL: &str = "finalize";
-        let told = self.say_farewell();
+        let said = self.say_farewell();
         let link = Link::new(self.runtime.messenger.clone(), self.group.clone(), Scope::LAST, 0);
-        self.runtime.run(CALL, Barrier::new(link)).and(told)
+        self.runtime.run(CALL, Barrier::new(link)).and(said)
     }
 
     /// Tells the ranks that may wait for this one that it joins nothing any more.
@@ -178,11 +178,11 @@ impl Communicator {
         let distances =
             (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < u64::from(self.size()));
         let (me, size) = (u64::from(self.rank()), u64::from(self.size()));
-        let told = self.runtime.departures.say_left(Caller { runtime: &self.runtime, call: CALL });
+        let said = self.runtime.departures.say_left(Caller { runtime: &self.runtime, call: CALL });
         // Those that collectives make wait for this rank, also where there was no contact yet.
         let near = distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);
         self.runtime.messenger.say_farewell(near.map(|rank| peer(rank as u32)));
-        told
+        said
     }
 }
 

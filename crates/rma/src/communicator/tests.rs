@@ -287,9 +287,9 @@ fn ranks_agree_revoke_and_shrink_when_none_has_died() {
             }
             assert_eq!(comm.barrier().unwrap_err().class(), ErrorClass::Revoked);
             assert_eq!(comm.duplicate().unwrap_err().class(), ErrorClass::Revoked);
-            let begun = comm.begin_shrink();
+            let started = comm.begin_shrink();
             assert_eq!(comm.agree(1 << me.min(1))?.flags, u32::from(size == 1));
-            let shrunk = begun.wait()?;
+            let shrunk = started.wait()?;
             assert_eq!((shrunk.compare(world), shrunk.is_revoked()), (Comparison::Congruent, false));
             assert_eq!(shrunk.allreduce(ReduceOp::Sum, &[1u32])?, [size]);
             Ok(())

@@ -1,6 +1,6 @@
 //! Memory of this process that the node's other processes can map: arenas, and blocks of them.
 //!
-//! Windows and `MPI_Alloc_mem` take blocks from a few large arenas whose descriptors siblings get once; so making a window
+//! Windows and `MPI_Alloc_mem` take blocks from a few large arenas whose descriptors peers of the node get once; so making a window
 //! needs no system call, and a created window over such a block can be reached directly. Very long blocks get an arena of
 //! their own, which goes with the block.
 //!
@@ -23,20 +23,20 @@ use std::sync::{Arc, OnceLock, Weak};
 const ARENA: u64 = 64 << 20;
 /// Longer blocks get an arena of their own.
 const LONGEST: u64 = 4 << 30;
-/// Address space of all arenas that are kept, here and in every sibling; beyond it blocks get arenas of their own.
+/// Address space of all arenas that are kept, here and in every peer; beyond it blocks get arenas of their own.
 const KEPT_MAX: u64 = 16 << 30;
 /// Blocks up to this are cleared by writing zeros, which is cheaper than taking the pages anew.
 const CLEARED_BY_HAND: u64 = 16 << 10;
 const PAGE: u64 = 4096;
 
-/// Memory that siblings can map.
+/// Memory that peers of the node can map.
 #[derive(Debug)]
 pub(super) struct Arena {
     pub(super) number: u64,
     pub(super) memory: SharedMemory,
     pub(super) bytes: Bytes,
     space: Mutex<Space>,
-    /// Siblings that have mapped it, for an arena that they keep.
+    /// Peers of the node that have mapped it, for an arena that they keep.
     given: Mutex<HashSet<Peer>>,
     /// Whether it lives as long as the process.
     pub(super) is_kept: bool,

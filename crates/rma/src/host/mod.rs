@@ -7,10 +7,10 @@ mod arena;
 mod barrier;
 mod layout;
 mod memory;
+mod node_memory;
 mod places;
 mod runtime;
 mod segment;
-mod siblings;
 mod space;
 mod vitals;
 mod wish;
@@ -19,9 +19,9 @@ mod wish;
 mod tests;
 
 pub use arena::Block;
+pub use node_memory::NodeMemory;
 pub use places::Places;
 pub use runtime::{HostSettings, RuntimeHost};
-pub use siblings::Siblings;
 
 #[cfg(doc)]
 use rma_core::host::Host;

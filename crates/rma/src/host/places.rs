@@ -54,7 +54,7 @@ impl Places {
     }
 
     /// Whether some process is on this one's node, besides itself.
-    pub fn has_siblings(&self) -> bool {
+    pub fn has_node_peers(&self) -> bool {
         self.others().any(|peer| self.locality(peer) == Locality::Node)
     }
 
@@ -106,7 +106,7 @@ mod tests {
             (
                 letters.collect::<String>(),
                 places.is_one_machine(),
-                places.has_siblings(),
+                places.has_node_peers(),
                 places.has_remotes(),
             )
         };

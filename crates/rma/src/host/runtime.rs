@@ -4,9 +4,9 @@
 //! same order;
 //! a request is gone when it has been answered.
 
+use super::node_memory::NodeMemory;
 use super::places::Places;
 use super::segment::{SegmentMachine, private};
-use super::siblings::Siblings;
 use crate::collective::{AllReduce, Barrier, Link, Machine, drive};
 use crate::message::{Messenger, Plane, Scope};
 use parking_lot::Mutex;
@@ -28,7 +28,7 @@ pub struct HostSettings {
     /// Where the processes are.
     pub places: Places,
     /// The way to the node's other processes; `None` when nothing can be shared with them.
-    pub siblings: Option<Arc<Siblings>>,
+    pub node_memory: Option<Arc<NodeMemory>>,
     /// Whether windows may be shared where they need not be.
     pub direct: bool,
     /// Tells the launcher, if it watches the whole job, that a wait lasts long; `false` when none does.
@@ -50,7 +50,7 @@ impl fmt::Debug for HostSettings {
 pub struct RuntimeHost {
     messenger: Messenger,
     places: Places,
-    pub(super) siblings: Option<Arc<Siblings>>,
+    pub(super) node_memory: Option<Arc<NodeMemory>>,
     direct: bool,
     barriers: Barriers,
     tell_stuck: Option<Box<dyn Fn() -> bool + Send + Sync>>,
@@ -87,11 +87,11 @@ impl Collective {
 impl RuntimeHost {
     /// A host whose collectives go through `messenger`.
     pub fn new(messenger: Messenger, settings: HostSettings) -> Self {
-        let HostSettings { places, siblings, direct, tell_stuck } = settings;
+        let HostSettings { places, node_memory, direct, tell_stuck } = settings;
         Self {
             messenger,
             places,
-            siblings,
+            node_memory,
             direct,
             barriers: super::barrier::register(),
             tell_stuck,
@@ -192,8 +192,8 @@ impl Host for RuntimeHost {
                 return private(group.me(), &request).map(Collective::Ready);
             }
             // Whatever is asked for, all ranks of the node hear of it: one that asks for something else finds out.
-            let (link, siblings) = (link.among(&ranks), self.siblings.clone());
-            let machine = SegmentMachine::new(group, ranks, link, siblings, request, self.direct);
+            let (link, node_memory) = (link.among(&ranks), self.node_memory.clone());
+            let machine = SegmentMachine::new(group, ranks, link, node_memory, request, self.direct);
             Ok(Collective::Segment(Box::new(machine)))
         })
     }

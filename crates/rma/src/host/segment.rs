@@ -17,7 +17,7 @@
 use super::arena::{Arena, Block};
 use super::layout::SegmentLayout;
 use super::memory::{self, Bytes};
-use super::siblings::{Siblings, Trouble};
+use super::node_memory::{NodeMemory, Trouble};
 use super::wish::{Offer, Place, Wish};
 use crate::collective::{AllGather, AllReduce, Barrier, Broadcast, Link, Machine};
 use rma_core::datatype::BasicType;
@@ -40,7 +40,7 @@ pub(super) struct SegmentMachine {
     group_size: u32,
     /// The link among them, of which each step has a part of its own.
     link: Link,
-    siblings: Option<Arc<Siblings>>,
+    node_memory: Option<Arc<NodeMemory>>,
     request: SegmentRequest,
     /// This rank's part.
     blocks: Vec<Block>,
@@ -89,7 +89,7 @@ impl SegmentMachine {
         group: &Group,
         ranks: Vec<Rank>,
         link: Link,
-        siblings: Option<Arc<Siblings>>,
+        node_memory: Option<Arc<NodeMemory>>,
         request: SegmentRequest,
         may_share: bool,
     ) -> Self {
@@ -100,7 +100,7 @@ impl SegmentMachine {
             place,
             group_size: group.size(),
             link,
-            siblings,
+            node_memory,
             request,
             blocks: Vec::new(),
             arenas: Vec::new(),
@@ -135,7 +135,7 @@ impl SegmentMachine {
             SegmentKind::Control => Ok(None),
             SegmentKind::Given if given.is_empty() => Ok(None),
             SegmentKind::Given => {
-                let found = self.siblings.as_ref().and_then(|siblings| siblings.find(given));
+                let found = self.node_memory.as_ref().and_then(|node_memory| node_memory.find(given));
                 Ok(found.map(|(arena, offset)| self.hold(&arena, offset)))
             }
             SegmentKind::Separate | SegmentKind::Scattered if data_len == 0 => Ok(None),
@@ -156,8 +156,8 @@ impl SegmentMachine {
 
     /// Takes a block of this process's memory.
     fn take(&mut self, len: u64, align: u64) -> Result<Place, String> {
-        let siblings = self.siblings.as_ref().ok_or("it has no way to hand memory to others")?;
-        let block = siblings.allocate(len, align)?;
+        let node_memory = self.node_memory.as_ref().ok_or("it has no way to hand memory to others")?;
+        let block = node_memory.allocate(len, align)?;
         let (arena, offset) = (Arc::clone(&block.arena), block.offset);
         self.blocks.push(block);
         Ok(self.hold(&arena, offset))
@@ -251,8 +251,8 @@ impl SegmentMachine {
         let count = self.peers.len();
         let distances = (1 + round * AT_ONCE)..(1 + (round + 1) * AT_ONCE).min(count);
         let to: Vec<_> = distances.map(|distance| self.peers[(self.place + distance) % count]).collect();
-        if let Some(siblings) = &self.siblings {
-            let given = self.arenas.iter().map(|arena| siblings.give(arena, &to));
+        if let Some(node_memory) = &self.node_memory {
+            let given = self.arenas.iter().map(|arena| node_memory.give(arena, &to));
             let troubles: Vec<_> = given.filter_map(Result::err).collect();
             troubles.into_iter().for_each(|why| self.on_trouble(why));
         }
@@ -272,7 +272,7 @@ impl SegmentMachine {
 
     /// Makes room for ranks that still give.
     fn look(&mut self) {
-        if let Some(Err(why)) = self.siblings.as_ref().map(|siblings| siblings.look()) {
+        if let Some(Err(why)) = self.node_memory.as_ref().map(|node_memory| node_memory.look()) {
             self.on_trouble(why);
         }
     }
@@ -329,10 +329,10 @@ impl SegmentMachine {
 
     fn forget_copies(&mut self) {
         self.look();
-        let Some(siblings) = &self.siblings else { return };
+        let Some(node_memory) = &self.node_memory else { return };
         for (peer, wish) in self.peers.iter().zip(&self.wishes) {
             let places = [wish.control, wish.data].into_iter().flatten();
-            places.for_each(|place| siblings.forget_copies(*peer, place.arena.number));
+            places.for_each(|place| node_memory.forget_copies(*peer, place.arena.number));
         }
     }
 
@@ -382,8 +382,8 @@ impl SegmentMachine {
             let own = self.arenas.iter().find(|arena| arena.number == at.arena.number);
             return own.map(|arena| arena.bytes.clone()).ok_or_else(|| "its own arena is gone".into());
         }
-        let siblings = self.siblings.as_ref().ok_or("it has no way to get memory of others")?;
-        siblings.map(self.peers[place], at.arena)
+        let node_memory = self.node_memory.as_ref().ok_or("it has no way to get memory of others")?;
+        node_memory.map(self.peers[place], at.arena)
     }
 
     fn layout(&self) -> Result<SegmentLayout> {
@@ -399,7 +399,7 @@ impl SegmentMachine {
             return Err(Error::new(ErrorClass::RmaShared, "win_allocate_shared", cause));
         }
         if let Some((why, true)) = why
-            && self.siblings.as_ref().is_none_or(|siblings| siblings.is_first_complaint())
+            && self.node_memory.as_ref().is_none_or(|node_memory| node_memory.is_first_complaint())
         {
             eprintln!(
                 "rma: {} processes of a node do not share window memory, packets are used instead: {why}",

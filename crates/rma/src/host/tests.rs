@@ -23,10 +23,10 @@ fn hosts(net: &Net, ranks_per_node: Option<u32>, direct: bool, config: &ShmConfi
         let mapping = ProcessMapping::regular(size, size);
         let places = Places::new(Peer(rank), size, mapping, ranks_per_node);
         let mailbox = Mailbox::open(Peer(rank), &job, [7; 32]).unwrap();
-        let siblings = Some(Arc::new(Siblings::new(mailbox, config.clone())));
+        let node_memory = Some(Arc::new(NodeMemory::new(mailbox, config.clone())));
         RuntimeHost::new(
             net.messengers[rank as usize].clone(),
-            HostSettings { places, siblings, direct, tell_stuck: None },
+            HostSettings { places, node_memory, direct, tell_stuck: None },
         )
     };
     (0..size).map(make).collect()
@@ -251,8 +251,8 @@ fn given_memory_is_shared_when_all_of_it_can_be() {
     let (mut net, mut dice) = (net(3), Dice::new(10));
     let hosts = hosts(&net, None, true, &ShmConfig::default());
     let own = |rank: usize, len| {
-        let siblings = hosts[rank].siblings.as_ref().unwrap();
-        let block = siblings.allocate(len, 64).unwrap();
+        let node_memory = hosts[rank].node_memory.as_ref().unwrap();
+        let block = node_memory.allocate(len, 64).unwrap();
         let span = block.arena.bytes.part(block.offset, len);
         span.write(&[rank as u8 + 1; 16]);
         (block, span)
@@ -368,7 +368,7 @@ fn without_shared_memory_all_fall_back_or_all_get_an_error() {
         check_shared(&made, &[vec![0], vec![1], vec![2]], |_| 100);
     }
     // The first one that has none has said so, and no other.
-    let is_silent = |host: &RuntimeHost| host.siblings.as_ref().is_some_and(|it| it.is_first_complaint());
+    let is_silent = |host: &RuntimeHost| host.node_memory.as_ref().is_some_and(|it| it.is_first_complaint());
     assert_eq!(hosts.iter().map(is_silent).collect::<Vec<_>>(), [false, true, true]);
     let made = segments(&mut net, &hosts, SegmentKind::Contiguous, |_| 100, &mut dice);
     for segment in made {
@@ -387,10 +387,10 @@ fn one_rank_that_cannot_map_makes_all_fall_back() {
     // This rank's mailbox is of another job: what is put into it is dropped, and nothing arrives.
     let places = Places::new(Peer(1), 3, ProcessMapping::regular(3, 3), None);
     let mailbox = Mailbox::open(Peer(1), "another job of the host test", [8; 32]).unwrap();
-    let siblings = Some(Arc::new(Siblings::new(mailbox, ShmConfig::default())));
+    let node_memory = Some(Arc::new(NodeMemory::new(mailbox, ShmConfig::default())));
     hosts[1] = RuntimeHost::new(
         net.messengers[1].clone(),
-        HostSettings { places, siblings, direct: true, tell_stuck: None },
+        HostSettings { places, node_memory, direct: true, tell_stuck: None },
     );
     let made = segments(&mut net, &hosts, SegmentKind::Separate, |_| 100, &mut dice);
     let made: Vec<_> = made.into_iter().map(Result::unwrap).collect();
@@ -401,13 +401,13 @@ fn one_rank_that_cannot_map_makes_all_fall_back() {
 fn an_arena_that_is_announced_with_another_length_is_an_error() {
     let (config, job) = (ShmConfig::default(), format!("host-test-{}-length", std::process::id()));
     let [owner, reader] =
-        [0, 1].map(|rank| Siblings::new(Mailbox::open(Peer(rank), &job, [7; 32]).unwrap(), config.clone()));
+        [0, 1].map(|rank| NodeMemory::new(Mailbox::open(Peer(rank), &job, [7; 32]).unwrap(), config.clone()));
     let block = owner.allocate(100, 64).unwrap();
     owner.give(&block.arena, &[Peer(1)]).unwrap();
     let right = super::wish::Place::new(&block.arena, 0).arena;
     assert_eq!(reader.map(Peer(0), right).unwrap().len(), right.len);
     for len in [right.len + 4096, right.len - 1, 0, u64::MAX] {
-        let why = reader.map(Peer(0), super::siblings::ArenaName { len, ..right }).unwrap_err().text();
+        let why = reader.map(Peer(0), super::node_memory::ArenaName { len, ..right }).unwrap_err().text();
         assert!(why.contains("process 0 announced") && why.contains(&len.to_string()), "{why}");
     }
 }

@@ -13,16 +13,16 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 
 pub(super) fn vitals() -> Vitals {
-    Vitals { own: namespace().map_or(0, |space| told(space, getpid())), has_ended }
+    Vitals { own: namespace().map_or(0, |space| vital(space, getpid())), has_ended }
 }
 
-fn told(space: u32, process: Pid) -> u64 {
+fn vital(space: u32, process: Pid) -> u64 {
     u64::from(space) << 32 | u64::from(process.as_raw_nonzero().get().unsigned_abs())
 }
 
-fn has_ended(told: u64) -> bool {
-    let process = i32::try_from(told & u64::from(u32::MAX)).ok().and_then(Pid::from_raw);
-    let is_alike = namespace().is_some_and(|space| told >> 32 == u64::from(space));
+fn has_ended(vital: u64) -> bool {
+    let process = i32::try_from(vital & u64::from(u32::MAX)).ok().and_then(Pid::from_raw);
+    let is_alike = namespace().is_some_and(|space| vital >> 32 == u64::from(space));
     is_alike
         && process
             .is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH) || is_unwaited(process))
@@ -54,7 +54,7 @@ mod tests {
         let Vitals { own, has_ended } = vitals();
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let process = Pid::from_child(&child);
-        let other = told(namespace().unwrap(), process);
+        let other = vital(namespace().unwrap(), process);
         assert!(own != 0 && !has_ended(own) && !has_ended(other));
         drop(child.stdin.take());
         while !has_ended(other) {
@@ -63,7 +63,7 @@ mod tests {
         child.wait().unwrap();
         assert!(has_ended(other));
         // Counted elsewhere, or no number at all.
-        assert!(!has_ended(told(namespace().unwrap() ^ 1, process)));
+        assert!(!has_ended(vital(namespace().unwrap() ^ 1, process)));
         for wild in [0, u64::MAX, own & !u64::from(u32::MAX), own | 1 << 31] {
             assert!(!has_ended(wild), "{wild:#x}");
         }

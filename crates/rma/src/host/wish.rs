@@ -1,7 +1,7 @@
 //! What ranks of a node tell each other when a segment is made: what they ask for, and where their part lies.
 
 use super::arena::Arena;
-use super::siblings::ArenaName;
+use super::node_memory::ArenaName;
 use rma_core::host::SegmentKind;
 use std::sync::Arc;
 

@@ -96,7 +96,7 @@ impl Communicator {
     pub fn refuse_inter(&self, fault: Error, bridge: Option<(&Self, u32)>, tag: u32) -> Error {
         const CALL: &str = "intercomm_create";
         let nothing = Broadcast::new(self.link(), self.rank(), Some(Vec::new()), u64::MAX);
-        let told = self.runtime().run(CALL, nothing).and_then(|_| match bridge {
+        let exchanged = self.runtime().run(CALL, nothing).and_then(|_| match bridge {
             Some((bridge, remote)) => {
                 let link = self.link_of_bridge(bridge, bridge.peer(remote)?, tag);
                 let swap = Swap::with(link, Some(PARTNER), Vec::new());
@@ -104,7 +104,7 @@ impl Communicator {
             }
             None => Ok(()),
         });
-        told.map_or_else(|error| error, |()| fault.in_call(CALL))
+        exchanged.map_or_else(|error| error, |()| fault.in_call(CALL))
     }
 
     /// The way from leader to leader, which concerns no other rank of the communicator that both are in.
@@ -203,7 +203,7 @@ fn exchange(
 ) -> impl Machine<Output = [Proposal; 2]> + Send + use<> + 'static {
     let ours = Proposal { leader: me.0, context, making: local.making(), rest }.emit();
     let swap = Swap::with(bridge, partner, ours.clone());
-    let told = Then::new(swap, move |theirs: Option<Vec<u8>>| {
+    let exchanged = Then::new(swap, move |theirs: Option<Vec<u8>>| {
         let both = theirs.map(|theirs| {
             let mut both = (ours.len() as u64).to_le_bytes().to_vec();
             both.extend_from_slice(&ours);
@@ -212,7 +212,7 @@ fn exchange(
         });
         Ok(Broadcast::new(local, leader, both, u64::MAX))
     });
-    Mapped::new(told, |both: Vec<u8>| {
+    Mapped::new(exchanged, |both: Vec<u8>| {
         if both.is_empty() {
             let cause = "the group's leader has called it with a wrong argument";
             return Err(Error::new(ErrorClass::Other, "intercomm_create", cause));

@@ -21,7 +21,7 @@ pub struct Intercommunicator {
     both: host::Group,
     is_first: bool,
     /// Collectives begun so far.
-    begun: AtomicU64,
+    started: AtomicU64,
     /// Ballots of agreements begun so far.
     pub(super) agreements: AtomicU64,
     /// The remote group's part of its making, if the groups made it each for itself.
@@ -55,8 +55,8 @@ impl Intercommunicator {
             |group: &Group| group.rank(me).map(|rank| group.with_context(context, rank)).ok_or_else(outside);
         let (local, both) = (known(&local)?, known(&both)?);
         runtime.messenger.open(&both);
-        let (begun, agreements) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { runtime, local, remote, both, is_first, begun, agreements, beside: None })
+        let (started, agreements) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { runtime, local, remote, both, is_first, started, agreements, beside: None })
     }
 
     /// Notes the call that has made it, as reports have it.
@@ -158,7 +158,7 @@ impl Intercommunicator {
 
     /// The link of the next collective, to the ranks of both groups.
     pub(super) fn link(&self) -> Link {
-        let number = self.begun.fetch_add(1, Relaxed);
+        let number = self.started.fetch_add(1, Relaxed);
         Link::new(self.runtime.messenger.clone(), self.both.clone(), self.scope(Plane::Collective), number)
     }
 

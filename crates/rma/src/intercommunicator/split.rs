@@ -88,8 +88,8 @@ impl Intercommunicator {
         let both = Then::new(AllGather::new(first, mine.emit()), move |ours: Vec<Vec<u8>>| {
             let ours = join(&ours);
             let swap = Swap::with(link, partner, ours.clone());
-            let told = Then::new(swap, move |news| Ok(Broadcast::new(last, 0, news, u64::MAX)));
-            Ok(Mapped::new(told, move |theirs: Vec<u8>| Ok([ours.clone(), theirs])))
+            let exchanged = Then::new(swap, move |news| Ok(Broadcast::new(last, 0, news, u64::MAX)));
+            Ok(Mapped::new(exchanged, move |theirs: Vec<u8>| Ok([ours.clone(), theirs])))
         });
         let parse = move |blocks: &[u8], count| {
             split(blocks, count)?.iter().map(|block| Wish::parse(block, call)).collect::<Result<Vec<_>>>()

@@ -36,7 +36,7 @@ struct Comm {
     process: Process,
     group: host::Group,
     sides: Option<(Group, Group)>,
-    begun: Cell<u64>,
+    started: Cell<u64>,
     agreements: Cell<u64>,
 }
 
@@ -73,7 +73,7 @@ impl Process {
     /// A new communicator, which the machine's function has opened.
     fn comm(&self, named: Named) -> Comm {
         let Named { group, sides, .. } = named;
-        Comm { process: self.clone(), group, sides, begun: Cell::new(0), agreements: Cell::new(0) }
+        Comm { process: self.clone(), group, sides, started: Cell::new(0), agreements: Cell::new(0) }
     }
 
     fn named(&self, context: u64, members: &Group) -> Named {
@@ -106,7 +106,7 @@ impl Comm {
     }
 
     fn link(&self) -> Link {
-        let number = self.begun.replace(self.begun.get() + 1);
+        let number = self.started.replace(self.started.get() + 1);
         let scope = Scope { context: self.group.context(), plane: Plane::Collective };
         Link::new(self.process.messenger.clone(), self.group.clone(), scope, number)
     }

@@ -12,7 +12,7 @@ use std::thread::Builder;
 
 /// Has `on_notice` told from now on; says whether of every death.
 pub(crate) fn watch(start: &Arc<dyn Start>, on_notice: OnNotice) -> Result<bool> {
-    let is_told_all = start.watch(on_notice)?;
+    let has_all_notices = start.watch(on_notice)?;
     // Without a descriptor or the thread notices are read when the launcher is asked for something, and channels tell of
     // most deaths.
     if let Some(descriptor) = start.descriptor() {
@@ -27,7 +27,7 @@ pub(crate) fn watch(start: &Arc<dyn Start>, on_notice: OnNotice) -> Result<bool>
         };
         let _ = with_signals_blocked(|| Builder::new().name("rma-notices".to_owned()).spawn(reads));
     }
-    Ok(is_told_all)
+    Ok(has_all_notices)
 }
 
 /// Sleeps until there is something to read; `false` when there will be nothing.

@@ -8,7 +8,7 @@ use super::frames::Frame;
 use super::job::Job;
 use super::options::OnFailure;
 use super::outcome::Failure;
-use super::telling::DEADLOCKED;
+use super::reporting::DEADLOCKED;
 use crate::pmi::Phase;
 
 use rustix::process::Signal;
@@ -110,7 +110,7 @@ impl Job {
         if failed.is_empty() || [TIMED_OUT, DEADLOCKED, CANNOT_WRITE].contains(&self.exit_code) {
             return;
         }
-        if let Some((signal, _)) = self.wish.filter(|_| self.told.is_empty()) {
+        if let Some((signal, _)) = self.wish.filter(|_| self.reported.is_empty()) {
             let number = signal.as_raw();
             let name = signal_hook::low_level::signal_name(number).unwrap_or("unknown");
             self.stderr.say(&format!("signal {number} ({name}) has ended the job"));
@@ -131,8 +131,10 @@ impl Job {
 
     /// Names a failure once, and makes it the job's status if it is the first.
     pub(super) fn report(&mut self, rank: usize) {
-        let Some(failure) = self.blame.failure(rank).filter(|_| !self.told.contains(&rank)) else { return };
-        self.told.push(rank);
+        let Some(failure) = self.blame.failure(rank).filter(|_| !self.reported.contains(&rank)) else {
+            return;
+        };
+        self.reported.push(rank);
         // That a host is lost is said once for all its ranks.
         if !matches!(failure, Failure::HostLost(_)) {
             let place = self.ranks[rank].place();

@@ -66,7 +66,7 @@ pub(super) struct Job {
     /// When it is known at the latest which rank has failed.
     pub(super) judge_at: Option<Instant>,
     /// Ranks whose failure has been reported.
-    pub(super) told: Vec<usize>,
+    pub(super) reported: Vec<usize>,
     /// A rank has asked for the end of the job, or cannot be served.
     pub(super) must_end: bool,
     /// Another host cannot start its ranks.
@@ -168,7 +168,7 @@ impl Job {
             ends_at,
             blame: Blame::new(ranks),
             judge_at: None,
-            told: Vec::new(),
+            reported: Vec::new(),
             must_end: false,
             is_refused: false,
             wish: None,

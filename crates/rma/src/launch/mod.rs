@@ -1,14 +1,13 @@
 //! The launcher `rmarun`: starts processes, and serves them PMI-1.
 //!
-//! An event loop behind [`main`] drives [`crate::pmi::Server`], the launcher's side of PMI-1. On each other host a [`proxy`] starts the
-//! ranks, and [`frames`] through the streams of a launch agent carry what the loop has of its own ranks by pipes. Nothing here knows a channel, a message
+//! [`main`] runs an event loop that drives [`crate::pmi::Server`], the launcher's side of PMI-1. On each other host a [`proxy`] starts
+//! the ranks. Their output and PMI lines reach the loop as [`frames`], over the streams of a launch agent; those of ranks on this host by pipes. Nothing here knows a channel, a message
 //! or a window. Only the feature `launcher` has this module: a program that communicates needs no command line parser.
 
 mod binding;
 mod blame;
 mod child;
 mod ending;
-mod fed;
 mod frames;
 mod guard;
 mod hosts;
@@ -19,18 +18,19 @@ mod outcome;
 mod output;
 mod placing;
 mod plan;
+mod proxied_rank;
 mod proxy;
 mod rank;
 mod remote;
+mod remote_streams;
+mod reporting;
 mod settings;
 mod signals;
 mod starting;
 mod stdin;
 mod stragglers;
-mod telling;
 mod traces;
 mod waits;
-mod ward;
 
 pub use hosts::{Host, Hosts};
 pub use job::main;

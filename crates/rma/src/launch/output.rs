@@ -252,8 +252,8 @@ mod tests {
         assert!(output.is_full() && !output.is_broken());
         drop(reader);
         // A process that another test has just begun holds the reader's end until it has its own program.
-        let begun = Instant::now();
-        while !output.is_broken() && begun.elapsed() < Duration::from_secs(10) {
+        let started = Instant::now();
+        while !output.is_broken() && started.elapsed() < Duration::from_secs(10) {
             output.flush_some();
         }
         assert!(output.is_broken() && !output.is_full() && output.failure().is_none());

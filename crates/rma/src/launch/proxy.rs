@@ -10,11 +10,11 @@ use super::frames::{Frame, FrameReader, Start, VERSION};
 use super::guard::{Guard, reap_adopted};
 use super::outbox::{Outbox, set_nonblocking};
 use super::output::copy_of;
+use super::proxied_rank::{Input, ProxiedRank};
 use super::rank::{Source, TURN};
 use super::remote::BEATS;
 use super::stragglers::{self, Mark};
 use super::waits::processes::Process as Activity;
-use super::ward::{Input, Ward};
 use crate::descriptors::raise_limit;
 
 use mio::unix::SourceFd;
@@ -67,7 +67,7 @@ struct Proxy {
     /// Children of this process that are not the job's.
     spared: Vec<Pid>,
     keeps_children: bool,
-    wards: Vec<Ward>,
+    ranks: Vec<ProxiedRank>,
     input: Option<Input>,
     /// Bytes of each output stream that the launcher has room for.
     credit: [usize; 2],
@@ -223,7 +223,7 @@ impl Proxy {
             mark,
             spared,
             keeps_children: start.keep_children,
-            wards: Vec::new(),
+            ranks: Vec::new(),
             input: None,
             credit: [CREDIT; 2],
             ready: VecDeque::new(),
@@ -258,9 +258,9 @@ impl Proxy {
             if let Some(stdin) = started.stdin.take() {
                 self.input = Some(Input::new(stdin, self.poll.registry(), INPUT)?);
             }
-            let ward = Ward::new(place, *number, started, self.poll.registry())?;
-            self.connection.outbox.send(&Frame::Started { rank: *number, pid: ward.pid() });
-            self.wards.push(ward);
+            let proxied = ProxiedRank::new(place, *number, started, self.poll.registry())?;
+            self.connection.outbox.send(&Frame::Started { rank: *number, pid: proxied.pid() });
+            self.ranks.push(proxied);
         }
         Ok(Ok(()))
     }
@@ -278,8 +278,8 @@ impl Proxy {
             for event in &events {
                 self.handle(event.token())?;
             }
-            let (wards, group) = (&self.wards, self.guard.group());
-            reap_adopted(|pid| pid == group || wards.iter().any(|ward| ward.is_child(pid)));
+            let (ranks, group) = (&self.ranks, self.guard.group());
+            reap_adopted(|pid| pid == group || ranks.iter().any(|proxied| proxied.is_child(pid)));
             self.pass_on_ready();
             if Instant::now() >= self.beat_at {
                 self.beat_at = Instant::now() + self.silence / BEATS;
@@ -299,11 +299,11 @@ impl Proxy {
             }
             INPUT => self.copy_input(),
             token => match Source::of(token) {
-                Some((ward, Source::Exit)) => {
-                    let passed = self.wards[ward as usize].reap(self.poll.registry(), outbox)?;
+                Some((proxied, Source::Exit)) => {
+                    let passed = self.ranks[proxied as usize].reap(self.poll.registry(), outbox)?;
                     (0..2).for_each(|at| self.credit[at] = self.credit[at].saturating_sub(passed[at]));
                 }
-                Some((ward, source)) => self.ready.push_back((ward as usize, source)),
+                Some((proxied, source)) => self.ready.push_back((proxied as usize, source)),
                 None => unreachable!("no source was registered with {token:?}"),
             },
         }
@@ -321,13 +321,13 @@ impl Proxy {
         let outbox = &self.connection.outbox;
         match frame {
             Frame::Answers { rank, bytes } => {
-                if let Some(ward) = self.wards.iter_mut().find(|ward| ward.number() == rank) {
-                    ward.answer(&bytes, outbox);
+                if let Some(proxied) = self.ranks.iter_mut().find(|proxied| proxied.number() == rank) {
+                    proxied.answer(&bytes, outbox);
                 }
             }
             Frame::Close { rank, source } => {
-                if let Some(ward) = self.wards.iter_mut().find(|ward| ward.number() == rank) {
-                    ward.close(source);
+                if let Some(proxied) = self.ranks.iter_mut().find(|proxied| proxied.number() == rank) {
+                    proxied.close(source);
                 }
             }
             Frame::Took { source, bytes } => {
@@ -337,8 +337,8 @@ impl Proxy {
             }
             Frame::Signal(number) => self.signal(number),
             Frame::Look => {
-                for ward in &self.wards {
-                    let (rank, activity) = (ward.number(), Activity::of(ward.pid()));
+                for proxied in &self.ranks {
+                    let (rank, activity) = (proxied.number(), Activity::of(proxied.pid()));
                     outbox.send(&Frame::Seen { rank, activity });
                 }
             }
@@ -368,7 +368,7 @@ impl Proxy {
     fn signal(&self, number: u32) {
         let Some(signal) = i32::try_from(number).ok().and_then(Signal::from_named_raw) else { return };
         self.guard.signal(signal);
-        self.wards.iter().for_each(|ward| ward.signal_outside(self.guard.group(), signal));
+        self.ranks.iter().for_each(|proxied| proxied.signal_outside(self.guard.group(), signal));
     }
 
     /// Gives every stream that has something one turn, as far as the launcher has room.
@@ -376,12 +376,12 @@ impl Proxy {
         let outbox = &self.connection.outbox;
         for _ in 0..self.ready.len() {
             let Some((index, source)) = self.ready.pop_front() else { break };
-            let (ward, at) = (&mut self.wards[index], usize::from(source == Source::Stderr));
+            let (proxied, at) = (&mut self.ranks[index], usize::from(source == Source::Stderr));
             if outbox.pending() >= QUEUE_MAX || (source != Source::Pmi && self.credit[at] == 0) {
                 self.stalled.push((index, source));
             } else if source == Source::Pmi {
-                ward.pass_on_talk(outbox);
-            } else if let Some(count) = ward.pass_on(source, self.credit[at].min(TURN), outbox) {
+                proxied.pass_on_talk(outbox);
+            } else if let Some(count) = proxied.pass_on(source, self.credit[at].min(TURN), outbox) {
                 self.credit[at] -= count;
                 self.ready.push_back((index, source));
             }
@@ -418,8 +418,8 @@ impl Proxy {
         self.signal(Signal::KILL.as_raw() as u32);
         end_stragglers();
         let outbox = &self.connection.outbox;
-        for ward in &mut self.wards {
-            ward.pass_on_rest(outbox);
+        for proxied in &mut self.ranks {
+            proxied.pass_on_rest(outbox);
         }
         let until = Instant::now() + END_LIMIT;
         while outbox.pending() > 0

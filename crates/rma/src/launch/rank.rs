@@ -4,9 +4,9 @@
 //! parts; what its proxy sends is put into them ([`super::remote`]).
 
 use super::child::Started;
-use super::fed::{FarPipe, FarTalk, Pipe, Talk};
 use super::outbox::Outbox;
 use super::output::{Lines, Output};
+use super::remote_streams::{FarPipe, FarTalk, Pipe, Talk};
 use super::waits::processes::Process as Activity;
 use crate::pmi::{Line, LineError, LineReader};
 use mio::unix::SourceFd;

@@ -1,4 +1,4 @@
-//! Communicators that some of their ranks have, and others have not.
+//! Communicators whose making has failed on some of their ranks, and not on others.
 //!
 //! A rank whose part in the making of a communicator fails, mostly because another one has died, does not get
 //! the communicator, though others may have it by then. It will never join what they begin there, and they
@@ -52,9 +52,9 @@ pub(super) struct Absences {
     made: FxHashMap<Making, u64>,
     communicators: FxHashMap<u64, Made>,
     /// Ranks that have failed in makings that this process has not ended.
-    failed: FxHashMap<Making, Vec<Peer>>,
+    failed_elsewhere: FxHashMap<Making, Vec<Peer>>,
     /// The makings in which this process has failed. They are few, and others may ask for long.
-    own: FxHashSet<Making>,
+    failed_here: FxHashSet<Making>,
     /// Ranks that have asked after a making that this process has not ended.
     askers: FxHashMap<Making, Vec<Peer>>,
     /// Absent ranks of a communicator.
@@ -110,7 +110,7 @@ impl Absences {
 
     fn drop_words(&mut self, context: u64) {
         self.of.remove(&context);
-        self.failed.retain(|making, _| making.parent != context);
+        self.failed_elsewhere.retain(|making, _| making.parent != context);
         self.askers.retain(|making, _| making.parent != context);
     }
 }
@@ -118,13 +118,13 @@ impl Absences {
 impl State {
     /// A peer has failed in a making.
     pub(super) fn on_absent(&mut self, peer: Peer, making: Making) {
-        if peer == self.me || self.absences.own.contains(&making) {
+        if peer == self.me || self.absences.failed_here.contains(&making) {
             return;
         }
         match self.absences.made.get(&making).copied() {
             Some(context) => self.note_absent(context, &[peer]),
             None => {
-                let failed = self.absences.failed.entry(making).or_default();
+                let failed = self.absences.failed_elsewhere.entry(making).or_default();
                 if !failed.contains(&peer) {
                     failed.push(peer);
                 }
@@ -134,7 +134,7 @@ impl State {
 
     /// A peer has the communicator of a making, and doubts that this process has it.
     pub(super) fn on_ask(&mut self, from: Peer, making: Making) {
-        if self.absences.own.contains(&making) {
+        if self.absences.failed_here.contains(&making) {
             self.tell(from, Notice::Absent { making, peer: self.me });
         } else if let Some(context) = self.absences.made.get(&making).copied() {
             self.ask_other_group(context);
@@ -226,13 +226,13 @@ impl Messenger {
     /// This process's part in a making has failed; these may have what is made. The engine is to be stepped afterwards.
     pub(crate) fn fail_making(&self, making: Making, members: impl Iterator<Item = Peer>) {
         let mut state = self.state.lock();
-        let Absences { own, askers, failed, .. } = &mut state.absences;
-        own.insert(making);
-        failed.remove(&making);
+        let Absences { failed_here, askers, failed_elsewhere, .. } = &mut state.absences;
+        failed_here.insert(making);
+        failed_elsewhere.remove(&making);
         let askers = askers.remove(&making).unwrap_or_default();
-        let (me, mut told) = (state.me, FxHashSet::default());
+        let (me, mut notified) = (state.me, FxHashSet::default());
         for peer in members.chain(askers) {
-            if told.insert(peer) {
+            if notified.insert(peer) {
                 state.tell(peer, Notice::Absent { making, peer: me });
             }
         }
@@ -241,7 +241,7 @@ impl Messenger {
     /// This process has ended its part in a making, and is not to get what is made.
     pub(crate) fn leave_making(&self, making: Making) {
         let mut state = self.state.lock();
-        state.absences.failed.remove(&making);
+        state.absences.failed_elsewhere.remove(&making);
         state.absences.askers.remove(&making);
     }
 
@@ -256,10 +256,10 @@ impl Messenger {
         let mut absent = absences.of.get(&making.parent).cloned().unwrap_or_default();
         let mut has_asker = absences.askers.remove(&making).is_some();
         absences.made.insert(making, context);
-        absent.extend(absences.failed.remove(&making).unwrap_or_default());
+        absent.extend(absences.failed_elsewhere.remove(&making).unwrap_or_default());
         if let Some(other) = other {
             absences.made.insert(other, context);
-            absent.extend(absences.failed.remove(&other).unwrap_or_default());
+            absent.extend(absences.failed_elsewhere.remove(&other).unwrap_or_default());
             has_asker |= absences.askers.remove(&other).is_some();
         }
         if let Some(parent) = absences.communicators.get_mut(&making.parent) {

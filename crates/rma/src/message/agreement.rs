@@ -102,7 +102,7 @@ struct Own {
     first: u32,
     vote: Ballot,
     /// The leader that has the vote.
-    told: Option<Rank>,
+    notified: Option<Rank>,
     /// What this process has proposed as the leader.
     proposed: Option<Ballot>,
     /// Whether it has, as the leader, told all what is decided.
@@ -140,8 +140,8 @@ impl Agreement {
         let lives = |rank: Rank| rank == me || !is_gone(own.group.peer(rank));
         let leader = (0..me.0).map(Rank).find(|rank| lives(*rank)).unwrap_or(me);
         if leader != me {
-            if decided.is_none() && own.told != Some(leader) {
-                own.told = Some(leader);
+            if decided.is_none() && own.notified != Some(leader) {
+                own.notified = Some(leader);
                 out.push((own.group.peer(leader), Word::Vote(own.vote)));
             }
             return false;
@@ -301,9 +301,16 @@ impl Messenger {
             floor: state.agreements.floor(name.context, number),
             ..vote
         };
-        let (told, proposed) = (None, None);
-        let own =
-            Own { group: group.clone(), first, vote, told, proposed, has_announced: false, is_taken: false };
+        let (notified, proposed) = (None, None);
+        let own = Own {
+            group: group.clone(),
+            first,
+            vote,
+            notified,
+            proposed,
+            has_announced: false,
+            is_taken: false,
+        };
         state.agreements.of.entry(name).or_default().own = Some(own);
         state.advance_agreement(name, None);
     }

@@ -1,4 +1,4 @@
-//! Which processes have ended without a word, as far as this one knows, and what that does: the one owner of the fact.
+//! The processes that are known to have died, and what follows from a death: the only owner of that fact.
 //!
 //! | source | what is done besides noting it |
 //! | --- | --- |
@@ -9,7 +9,7 @@
 //! Messages and windows of the dead end when the channel says so, behind everything that the dead had sent.
 //! So contact is made with a process that is only reported dead. Where the launcher does not report a death
 //! to all, each process passes it on once, to those that are powers of two away: all learn of it while fewer
-//! have died than each has such neighbors.
+//! have died than each has such peers.
 //!
 //! Collectives are more than their messages. A rank that depends on the dead leaves with an error, and those
 //! that wait for that rank would wait in vain. So each message of a collective belongs to a *circle*, the
@@ -145,16 +145,16 @@ impl State {
     }
 
     pub(super) fn hear(&mut self) {
-        let told = std::mem::take(&mut *self.signs.told.lock());
+        let reported = std::mem::take(&mut *self.signs.reported.lock());
         let (size, me) = (self.size, self.me);
-        for peer in told.into_iter().filter(|peer| peer.0 < size && *peer != me) {
+        for peer in reported.into_iter().filter(|peer| peer.0 < size && *peer != me) {
             self.first_lost.get_or_insert(peer);
             self.on_death(peer, Teller::Others);
         }
     }
 
     /// Another process tells of a death.
-    pub(super) fn on_told_death(&mut self, peer: Peer) {
+    pub(super) fn on_reported_death(&mut self, peer: Peer) {
         if peer.0 < self.size && peer != self.me {
             self.note_loss(peer);
             self.on_death(peer, Teller::Others);
@@ -239,7 +239,7 @@ impl Messenger {
     /// hold any lock: a step that makes contact asks the launcher for an address, with the state's lock held,
     /// and may read of a death then.
     pub(crate) fn hear_of_death(&self, peer: Peer) {
-        self.signs.told.lock().push(peer);
+        self.signs.reported.lock().push(peer);
         // The step that takes this back looks into the list afterwards.
         self.signs.is_due.store(true, Relaxed);
     }
@@ -247,7 +247,7 @@ impl Messenger {
     /// Others than a channel or the launcher have found a process dead.
     pub fn hear_of_loss(&self, peer: Peer) {
         let mut state = self.state.lock();
-        state.on_told_death(peer);
+        state.on_reported_death(peer);
     }
 
     /// Others hear of deaths by this process, because no launcher tells them.

@@ -120,7 +120,7 @@ impl State {
             }
             (Packet::Quit { scope, number, why }, Lane::Request) => self.on_quit(from, scope, number, why),
             (Packet::Death { peer }, Lane::Request) => {
-                self.on_told_death(peer);
+                self.on_reported_death(peer);
                 Ok(())
             }
             (Packet::Farewell, Lane::Request) => {

@@ -389,7 +389,7 @@ mod tests {
             matcher.post(of(5), id(i));
         }
         (0..=SPARE_ENTRIES as u32).for_each(|i| matcher.withdraw(scope(5), id(i)));
-        assert_eq!(matcher.at_hand.1.posted.capacity(), 0, "the memory of a crowd is given back");
+        assert_eq!(matcher.at_hand.1.posted.capacity(), 0, "the memory of many is given back");
     }
 
     #[test]

@@ -293,13 +293,13 @@ impl Messenger {
     }
 
     /// Says whether ranks outnumber cores: before the first collective, and on all processes of the job the same.
-    pub(crate) fn set_crowded(&self, is_crowded: bool) {
-        self.signs.is_crowded.store(is_crowded, Relaxed);
+    pub(crate) fn set_oversubscribed(&self, is_oversubscribed: bool) {
+        self.signs.is_oversubscribed.store(is_oversubscribed, Relaxed);
     }
 
-    /// What [`Messenger::set_crowded`] has said last.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.signs.is_crowded.load(Relaxed)
+    /// What [`Messenger::set_oversubscribed`] has said last.
+    pub(crate) fn is_oversubscribed(&self) -> bool {
+        self.signs.is_oversubscribed.load(Relaxed)
     }
 
     /// Whether there is something to send that no step has seen yet.

@@ -216,7 +216,7 @@ impl State {
         };
         let error = match dead {
             Some(dead) => {
-                self.on_told_death(dead);
+                self.on_reported_death(dead);
                 self.death_error("collective", dead)
             }
             None => self.leaving_error("send", scope, from, why),

@@ -330,8 +330,8 @@ impl State {
     /// A peer is lost. The launcher hears of it before anything ends here because of it.
     pub(super) fn note_loss(&mut self, peer: Peer) {
         self.first_lost.get_or_insert(peer);
-        if !self.told_lost.contains(&peer) {
-            self.told_lost.push(peer);
+        if !self.reported_lost.contains(&peer) {
+            self.reported_lost.push(peer);
             if let Some(Herald(tell)) = &self.herald {
                 tell(peer);
             }

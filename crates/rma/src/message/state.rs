@@ -74,7 +74,7 @@ pub(super) struct State {
     /// Takes each peer that is found lost, before anything ends because of it.
     pub(super) herald: Option<Herald>,
     /// Peers that it has taken.
-    pub(super) told_lost: Vec<Peer>,
+    pub(super) reported_lost: Vec<Peer>,
     /// Those of whose end this process knows.
     pub(super) deaths: Deaths,
     /// Collectives that were left with an error.
@@ -110,13 +110,13 @@ pub(super) struct Signs {
     /// the state's lock; without meaning while there is no such receive.
     pub(super) lent_has_moved: AtomicBool,
     /// Dead processes that no step has seen yet. Its lock is held for no longer than to add or take them.
-    pub(super) told: Mutex<Vec<Peer>>,
+    pub(super) reported: Mutex<Vec<Peer>>,
     /// Whether any process is known to be dead or lost, or any communicator revoked.
     pub(super) has_losses: AtomicBool,
     /// Whether any collective was left with an error.
     pub(super) has_quits: AtomicBool,
     /// Whether ranks outnumber cores: collectives choose their way by it.
-    pub(super) is_crowded: AtomicBool,
+    pub(super) is_oversubscribed: AtomicBool,
 }
 
 /// What is kept for a contacted peer.
@@ -229,7 +229,7 @@ impl State {
             turn: Vec::new(),
             first_lost: None,
             herald: None,
-            told_lost: Vec::new(),
+            reported_lost: Vec::new(),
             deaths: Deaths::default(),
             quits: Quits::default(),
             revoked: FxHashSet::default(),

@@ -35,8 +35,8 @@ impl World {
         vote.floor = 3;
         vote.failed =
             (0..SIZE).filter(|other| self.knows[me][*other]).fold(0, |bits, other| bits | 1 << other);
-        let (told, proposed) = (None, None);
-        let own = Own { group, first: 0, vote, told, proposed, has_announced: false, is_taken: false };
+        let (notified, proposed) = (None, None);
+        let own = Own { group, first: 0, vote, notified, proposed, has_announced: false, is_taken: false };
         self.ones[me].own = Some(own);
         self.go(me, None);
     }

@@ -49,10 +49,10 @@ fn what_is_pending_ends_and_what_begins_fails_and_other_communicators_go_on() {
                 assert_eq!(error.class(), ErrorClass::Revoked);
             }
             for messenger in &net.messengers {
-                let mut begun = messenger.begin_send(Peer(2), SCOPE, 1, Vec::new()).unwrap();
-                assert_eq!(begun.test().unwrap().unwrap_err().class(), ErrorClass::Revoked);
-                let mut begun = messenger.begin_receive(SCOPE, None, None, 0).unwrap();
-                assert_eq!(begun.test().unwrap().unwrap_err().class(), ErrorClass::Revoked);
+                let mut started = messenger.begin_send(Peer(2), SCOPE, 1, Vec::new()).unwrap();
+                assert_eq!(started.test().unwrap().unwrap_err().class(), ErrorClass::Revoked);
+                let mut started = messenger.begin_receive(SCOPE, None, None, 0).unwrap();
+                assert_eq!(started.test().unwrap().unwrap_err().class(), ErrorClass::Revoked);
                 assert!(
                     messenger.probe(SCOPE, None, None).is_none()
                         && messenger.check_source(SCOPE, None).is_err()

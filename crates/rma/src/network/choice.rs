@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn what_is_told_is_not_too_long() {
         let many: Vec<_> = (0..99).map(|i| format!("10.0.{i}.1/24")).collect();
-        let told = Candidates::parse(&many.join(",")).emit();
-        assert!(told.len() <= LEN_MAX && told.len() > LEN_MAX - 16, "{told}");
+        let text = Candidates::parse(&many.join(",")).emit();
+        assert!(text.len() <= LEN_MAX && text.len() > LEN_MAX - 16, "{text}");
     }
 }

@@ -88,11 +88,11 @@ impl Client {
         let deadline = Instant::now() + limit;
         wire.send(&Line::new("initack").with("pmiid", id), deadline)?;
         wire.receive("initack", Some(deadline))?;
-        let mut told = |key: &str| -> Result<u32> {
+        let mut number_of = |key: &str| -> Result<u32> {
             wire.receive("set", Some(deadline))?.number(key).map_err(malformed)
         };
-        let (size, rank) = (told("size")?, told("rank")?);
-        let _debug = told("debug")?;
+        let (size, rank) = (number_of("size")?, number_of("rank")?);
+        let _debug = number_of("debug")?;
         Self::introduce(wire, rank, size, limit)
     }
 

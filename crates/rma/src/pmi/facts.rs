@@ -1,4 +1,4 @@
-//! The facts that a rank tells its launcher, and their lines.
+//! What a rank reports to its launcher: the facts, and the lines that carry them.
 //!
 //! ```text
 //! launcher   cmd=report number=4

@@ -1,4 +1,4 @@
-//! What the launcher sends a rank unasked: deaths, and the question what the rank waits for.
+//! What the launcher sends a rank unasked: deaths, and requests to report what the rank waits for.
 //!
 //! Notices and answers share one connection. The thread that reads it under its lock, for an answer or for
 //! notices, hands the notices on ([`Client::listen`]); a thread reads while no question is open. Only
@@ -57,14 +57,14 @@ mod tests {
     #[test]
     fn a_notice_that_comes_along_with_an_answer_is_handed_on_with_it() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let (mut wire, told) = (Wire::new(ours.into()), Arc::new(Mutex::new(Vec::new())));
-        let tells = Arc::clone(&told);
-        wire.on_notice = Some(Box::new(move |notice| tells.lock().push(notice)));
+        let (mut wire, notices) = (Wire::new(ours.into()), Arc::new(Mutex::new(Vec::new())));
+        let sink = Arc::clone(&notices);
+        wire.on_notice = Some(Box::new(move |notice| sink.lock().push(notice)));
         theirs
             .write_all(b"cmd=death rank=4\ncmd=watching rc=0\ncmd=death rank=2\ncmd=death rank=7\n")
             .unwrap();
         wire.ask(&Line::new("watch"), "watching", None).unwrap();
         // Nothing is left to be read that would wake a reader.
-        assert_eq!(*told.lock(), [4, 2, 7].map(Notice::Death));
+        assert_eq!(*notices.lock(), [4, 2, 7].map(Notice::Death));
     }
 }

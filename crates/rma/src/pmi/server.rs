@@ -187,8 +187,9 @@ impl Server {
     /// Takes note that a rank has died, and notifies the ranks that watch.
     pub fn died(&mut self, rank: u32) -> Answers {
         self.dead.push(rank);
-        let is_told = |other: &u32| self.watching[*other as usize] && self.phase(*other) == Phase::Running;
-        (0..self.phases.len() as u32).filter(is_told).map(|other| (other, death(rank))).collect()
+        let is_notified =
+            |other: &u32| self.watching[*other as usize] && self.phase(*other) == Phase::Running;
+        (0..self.phases.len() as u32).filter(is_notified).map(|other| (other, death(rank))).collect()
     }
 
     /// Asks all ranks that answer what they wait for, in the report of this number.

@@ -1,5 +1,5 @@
-//! What the communicators of a process share: engine, messages, the way they wait, collectives under way, and the slots by
-//! which those of a node go without messages.
+//! What the communicators of a process share: engine, messages, the way they wait, collectives under way, and the slots
+//! that replace messages within a node.
 
 mod process;
 mod request;

@@ -4,10 +4,10 @@ use super::request::CollectiveRequest;
 use super::slots::Departures;
 use crate::collective::Machine;
 use crate::config::Configuration;
-use crate::host::{Block, Siblings};
+use crate::host::{Block, NodeMemory};
 use crate::message::{MessageId, MessageUpper, Messenger, Plane, Scope, ShortReceive};
 use crate::no_peers::NoPeers;
-use crate::progress::{Begun, RuntimeUpper};
+use crate::progress::{RuntimeUpper, StartedCollectives};
 use crate::trace::Recorder;
 use parking_lot::Mutex;
 use rma_core::channel::{Channel, Tracer};
@@ -32,9 +32,9 @@ pub struct Runtime {
     pub(crate) configuration: Configuration,
     host: Arc<dyn Host>,
     /// The memory that this process shares with others of its node, when there are any.
-    siblings: Option<Arc<Siblings>>,
+    node_memory: Option<Arc<NodeMemory>>,
     /// Collectives that the engine's next step takes over.
-    pub(crate) begun: Arc<Begun>,
+    pub(crate) started: Arc<StartedCollectives>,
     /// What communicators that were freed have left in shared memory.
     pub(crate) departures: Arc<Departures>,
     /// Contexts that this process has named so far.
@@ -65,7 +65,7 @@ pub(crate) struct Parts {
     pub(crate) host: Arc<dyn Host>,
     pub(crate) messenger: Messenger,
     pub(crate) configuration: Configuration,
-    pub(crate) siblings: Option<Arc<Siblings>>,
+    pub(crate) node_memory: Option<Arc<NodeMemory>>,
     pub(crate) alarm: Arc<Alarm>,
     /// The job, as its traces name it.
     pub(crate) job: String,
@@ -81,15 +81,15 @@ pub(crate) struct Alarm {
 impl Runtime {
     /// Puts an engine on the channel, and this runtime's messages and collectives on the engine.
     pub(crate) fn new(parts: Parts) -> Result<Self> {
-        let Parts { me, size, mut channel, host, messenger, configuration, siblings, alarm, job } = parts;
+        let Parts { me, size, mut channel, host, messenger, configuration, node_memory, alarm, job } = parts;
         let recorder = Recorder::start(&configuration.observer, me, size, &job).map(Arc::new);
         let observer = recorder.clone().map(|recorder| recorder as Arc<dyn Observer>);
         if observer.is_some() || ObservedPackets::are_traced() {
             channel = Box::new(Tracer::new(me, channel, ObservedPackets::new(observer.clone())));
         }
-        let begun = Arc::new(Begun::default());
+        let started = Arc::new(StartedCollectives::default());
         let messages: MessageUpper = messenger.upper();
-        let upper = Box::new(RuntimeUpper::new(messages, Arc::clone(&begun)));
+        let upper = Box::new(RuntimeUpper::new(messages, Arc::clone(&started)));
         let config = configuration.engine.clone();
         let engine = Engine::with_observer(config, channel, Arc::clone(&host), upper, observer)?;
         if configuration.observer.stats {
@@ -102,8 +102,8 @@ impl Runtime {
             messenger,
             configuration,
             host,
-            siblings,
-            begun,
+            node_memory,
+            started,
             departures: Arc::default(),
             contexts: AtomicU64::new(1),
             alarm,
@@ -212,14 +212,14 @@ impl Runtime {
         } else {
             self.engine.poll_in_short_calls();
         }
-        self.engine.tell();
+        self.engine.wake_waiters();
     }
 
     /// Zeroed memory at a multiple of `align`, a power of two up to a page, that the other processes of the
     /// node can map: windows over it are reached directly (`MPI_Alloc_mem`). `None` when there is no process
     /// to share with, or no such memory.
     pub fn allocate(&self, len: u64, align: u64) -> Option<Block> {
-        self.siblings.as_ref()?.allocate(len, align).ok()
+        self.node_memory.as_ref()?.allocate(len, align).ok()
     }
 
     pub(crate) fn host(&self) -> &dyn Host {
@@ -336,8 +336,8 @@ impl Runtime {
     /// peers.
     pub(crate) fn release(&self) {
         self.engine.replace_channel(Box::new(NoPeers));
-        if let Some(siblings) = &self.siblings {
-            siblings.close();
+        if let Some(node_memory) = &self.node_memory {
+            node_memory.close();
         }
     }
 

@@ -97,7 +97,7 @@ impl<T> CollectiveRequest<T> {
         T: Send + 'static,
     {
         let active = Arc::new(Active(Mutex::new(State::Running(machine))));
-        runtime.begun.push(Arc::clone(&active) as Arc<dyn Step>);
+        runtime.started.push(Arc::clone(&active) as Arc<dyn Step>);
         // The first messages leave now: the rank may be away from the library for long after this call.
         runtime.engine.poll();
         Self { runtime: Arc::clone(runtime), call, task: active, is_taken: false }

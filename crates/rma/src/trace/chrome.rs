@@ -1,4 +1,4 @@
-//! The timeline as others read it: Chrome's trace-event format, which Perfetto opens. A process is a rank, a thread one of
+//! The timeline in a form that other tools read: Chrome's trace-event format, which Perfetto opens. A process is a rank, a thread one of
 //! its threads; times are in microseconds.
 //!
 //! | what | phase |

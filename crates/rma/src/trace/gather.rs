@@ -1,4 +1,4 @@
-//! One file of the files of all ranks.
+//! Merges the files of all ranks into one timeline.
 //!
 //! Reads line by line, so that memory does not grow with the trace. The gathering rank claims the work first,
 //! by a file that can be made once, and writes beside the final name, so that the file of that name is whole.

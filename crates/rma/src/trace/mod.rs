@@ -6,11 +6,10 @@
 //! ```
 //!
 //! Every rank writes a file of its own while it runs, so that nothing is lost when it is killed, and memory stays bounded. The
-//! rank that ends last makes one file of all; no rank waits for another one because of it. After a job that has failed, what
-//! there is is put together by `rmarun`. A file system that is full, or a path that is wrong, is said once and costs the job
-//! nothing but its trace.
+//! rank that ends last makes one file of all; no rank waits for another one because of it. After a job that has failed, `rmarun`
+//! merges the files that exist. A full file system or a wrong path is reported once, and costs the job nothing but its trace.
 //!
-//! [`record`] is what stands in a rank's file, [`recorder`] writes it into a [`sheet`], [`gather`] makes one timeline of several, in the form
+//! [`record`] is the content of a rank's file, [`recorder`] writes it into a [`trace_file`], [`gather`] makes one timeline of several, in the form
 //! of [`chrome`], with the clocks of different machines aligned by [`clocks`]. [`summary`] is the table of counters.
 
 mod chrome;
@@ -19,8 +18,8 @@ mod config;
 mod gather;
 mod record;
 mod recorder;
-mod sheet;
 mod summary;
+mod trace_file;
 
 pub use config::ObserverConfig;
 #[cfg(feature = "launcher")]

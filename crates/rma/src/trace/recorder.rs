@@ -1,13 +1,13 @@
 //! Writes one rank's events to its file, as they happen.
 //!
 //! Invariants: times in the file ascend, because the clock is read under the lock that orders the lines; an event that ends
-//! something is written exactly if its begin was. A line is in the file when its event is over ([`super::sheet`]), so a rank
+//! something is written exactly if its begin was. A line is in the file when its event is over ([`super::trace_file`]), so a rank
 //! that sleeps for good, or is killed, leaves all that it has done.
 
 use super::config::ObserverConfig;
 use super::gather::gather_all;
 use super::record::{Head, Moved, Record, What};
-use super::sheet::Sheet;
+use super::trace_file::TraceFile;
 use parking_lot::Mutex;
 use rma_core::Engine;
 use rma_core::channel::Lane;
@@ -36,7 +36,7 @@ pub(crate) struct Recorder {
 /// The rank's file.
 struct Part {
     /// `None` once it has failed, or the rank has ended its part.
-    sheet: Option<Sheet>,
+    file: Option<TraceFile>,
     /// The line that is being made.
     line: Vec<u8>,
     /// Bytes that may still be written.
@@ -70,12 +70,12 @@ impl Recorder {
         }
         // A part of an earlier job that was to be gathered would be taken for this one's.
         let _ = fs::remove_file(done_path(path, rank.0));
-        let sheet = Sheet::create(&part_path(path, rank.0))?;
+        let file = TraceFile::create(&part_path(path, rank.0))?;
         let (boot, host) = machine();
         let head =
             Head { job: job.to_owned(), rank: rank.0, size, boot, host, pid: std::process::id(), t: now() };
         let mut part = Part {
-            sheet: Some(sheet),
+            file: Some(file),
             line: Vec::new(),
             room,
             dropped: 0,
@@ -92,14 +92,14 @@ impl Recorder {
         let counters = counters.collect();
         {
             let mut part = self.part.lock();
-            if part.sheet.is_none() {
+            if part.file.is_none() {
                 return;
             }
             let dropped = part.dropped;
             let tail = Record { t: now(), thread: thread(), what: What::Tail { dropped, counters } };
             self.or_complain(part.push(&tail));
-            let Some(sheet) = part.sheet.take() else { return };
-            self.or_complain(sheet.finish());
+            let Some(file) = part.file.take() else { return };
+            self.or_complain(file.finish());
             if dropped > 0 {
                 eprintln!(
                     "rma: rank {}: RMA_TRACE: {dropped} events were left out: RMA_TRACE_BYTES allows no more",
@@ -129,7 +129,7 @@ impl Observer for Recorder {
         }
         let thread = thread();
         let mut part = self.part.lock();
-        if part.sheet.is_none() {
+        if part.file.is_none() {
             return;
         }
         let Some(what) = what(event) else { return };
@@ -173,16 +173,16 @@ impl Part {
 
     /// Writes a line. After an error nothing more is written.
     fn push(&mut self, line: &impl Serialize) -> io::Result<()> {
-        let Some(sheet) = &mut self.sheet else { return Ok(()) };
+        let Some(file) = &mut self.file else { return Ok(()) };
         self.line.clear();
         // Lines have string keys only, and a vector takes every byte.
         let made = serde_json::to_writer(&mut self.line, line);
         debug_assert!(made.is_ok(), "a line that cannot be written");
         self.line.push(b'\n');
         self.room = self.room.saturating_sub(self.line.len() as u64);
-        let written = sheet.append(&self.line);
+        let written = file.append(&self.line);
         if written.is_err() {
-            self.sheet = None;
+            self.file = None;
         }
         written
     }

@@ -26,7 +26,7 @@ const MOST_ROWS: usize = 8;
 /// What one rank does for the summary.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    begun: Instant,
+    started: Instant,
     /// Its own counts, at the time when the other ranks have left theirs.
     own: OnceLock<Counts>,
 }
@@ -55,7 +55,7 @@ type Row = (String, Vec<(u64, u32)>);
 impl Summary {
     /// The rank starts its part.
     pub(crate) fn start() -> Self {
-        Self { begun: Instant::now(), own: OnceLock::new() }
+        Self { started: Instant::now(), own: OnceLock::new() }
     }
 
     /// Before the last meeting: publishes this rank's counts.
@@ -77,7 +77,7 @@ impl Summary {
             let waits = waits.and_then(|text| Waits::parse(&text)).unwrap_or_default();
             all.extend(counts.and_then(|text| Counts::parse(rank, &text, waits)));
         }
-        eprint!("{}", table(&all, start.size(), self.begun.elapsed()));
+        eprint!("{}", table(&all, start.size(), self.started.elapsed()));
     }
 }
 

@@ -114,10 +114,10 @@ impl<'scope, T: Element> Locked<'scope, T> {
     ) -> Result<Request<'scope, T>> {
         // Should the call panic, the buffer is not released.
         let buffer = ManuallyDrop::new(buffer);
-        let begun = begin();
+        let started = begin();
         let buffer = ManuallyDrop::into_inner(buffer);
         // An operation that is refused uses nothing of it.
-        Ok(Request { operation: begun?, parts: self.parts(), buffer: Some(buffer) })
+        Ok(Request { operation: started?, parts: self.parts(), buffer: Some(buffer) })
     }
 }
 

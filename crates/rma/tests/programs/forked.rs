@@ -26,10 +26,10 @@ struct Epochs {
     fenced: Option<Window>,
     unused: Option<Window>,
     /// A fence that is begun.
-    begun: Option<(Sync, Window)>,
+    started: Option<(Sync, Window)>,
     /// A window that is being made.
     made: Option<WindowCreation>,
-    /// What siblings could map, if there are some.
+    /// What peers of the node could map, if there are some.
     memory: Option<Block>,
     next: Rank,
 }
@@ -41,7 +41,7 @@ const DEEDS: &[Deed] = &[
     ("drop the world", |has| drop(has.world.take()), LIVES),
     ("drop a communicator", |has| drop(has.duplicate.take()), LIVES),
     ("drop a window", |has| drop(has.unused.take()), LIVES),
-    ("drop a call", |has| drop((has.begun.take(), has.made.take())), LIVES),
+    ("drop a call", |has| drop((has.started.take(), has.made.take())), LIVES),
     ("drop memory", |has| drop(has.memory.take()), LIVES),
     (
         "put on the direct path",
@@ -99,8 +99,8 @@ impl Epochs {
         let spec = WindowSpec::Allocate { len: 8 * MANY, unit: 8 };
         let locked = world.engine().create_window(world.group(), spec)?;
         let (fenced, unused) = (window(&world, "fenced")?, window(&world, "unused")?);
-        let of_begun = window(&world, "begun")?;
-        let begun = Some((of_begun.begin_fence(Assert::NO_SUCCEED)?, of_begun));
+        let of_started = window(&world, "begun")?;
+        let started = Some((of_started.begin_fence(Assert::NO_SUCCEED)?, of_started));
         let made = Some(world.engine().begin_window(world.group(), spec)?);
         let memory = world.runtime().allocate(MEMORY as u64, 8);
         memory.iter().for_each(|memory| in_memory(memory).write(&[7; MEMORY]));
@@ -114,7 +114,7 @@ impl Epochs {
             locked,
             fenced,
             unused: Some(unused),
-            begun,
+            started,
             made,
             memory,
             next,
@@ -152,8 +152,8 @@ impl Epochs {
     fn end(self) -> rma::Result<()> {
         let (next, is_direct) = (self.next, self.is_direct());
         let world = self.world.unwrap();
-        let (mut sync, begun) = self.begun.unwrap();
-        while !begun.poll_sync(&mut sync)? {
+        let (mut sync, started) = self.started.unwrap();
+        while !started.poll_sync(&mut sync)? {
             world.engine().poll();
         }
         let mut creation = self.made.unwrap();
@@ -191,7 +191,7 @@ impl Epochs {
         self.memory.iter().for_each(|memory| in_memory(memory).as_read().read(&mut bytes));
         assert_eq!(bytes, [7; MEMORY]);
         drop(self.memory);
-        [locked, fenced, unused, begun, made].into_iter().try_for_each(Window::free)?;
+        [locked, fenced, unused, started, made].into_iter().try_for_each(Window::free)?;
         world.finalize()
     }
 }

@@ -122,10 +122,10 @@ fn compute(world: &World) -> rma::Result<()> {
         } else {
             // Long enough for the other one to be away.
             std::thread::sleep(Duration::from_millis(5));
-            let begun = std::time::Instant::now();
+            let started = std::time::Instant::now();
             let value = [round];
             window.exclusive(1 - me, |other| other.put(&value, 0))?;
-            longest = longest.max(begun.elapsed());
+            longest = longest.max(started.elapsed());
         }
     }
     window.free()?;

@@ -63,8 +63,8 @@ async fn post(mut call: impl FnMut() -> Result<bool>) -> Result<()> {
 }
 
 /// Ends a synchronization call.
-async fn end(window: &Window, begun: Result<Sync>) -> Result<()> {
-    let mut sync = ManuallyDrop::new(begun?);
+async fn end(window: &Window, started: Result<Sync>) -> Result<()> {
+    let mut sync = ManuallyDrop::new(started?);
     let outcome = ask(|| window.poll_sync(&mut sync).map(|is_over| is_over.then_some(()))).await;
     drop(ManuallyDrop::into_inner(sync));
     outcome

@@ -3,10 +3,10 @@
 use super::super::chains::{COUNTER, Seen};
 use super::super::operations::{BLANK, Judged};
 use super::super::program::EQUALS;
-use super::{Ground, JUDGED, Live, Player, SPENT};
+use super::{Environment, JUDGED, Live, Player, SPENT};
 use std::sync::Arc;
 
-impl<G: Ground> Player<G> {
+impl<G: Environment> Player<G> {
     /// The buffers of an operation are the caller's again.
     pub(super) fn complete(&mut self, number: u32) {
         let Some(at) = self.live.iter().position(|live| live.prepared.number == number) else { return };

@@ -5,14 +5,14 @@ use super::super::compile::Step;
 use super::super::makings::Place;
 use super::super::operations::{Call, Judged, Prepared};
 use super::super::program::{Awaited, EQUALS, Flavor, Region};
-use super::{Ground, Live, Player};
+use super::{Environment, Live, Player};
 use crate::random::Random;
 use rma_core::epoch::{Assert, Caller, LockKind};
 use rma_core::error::Result;
 use rma_core::ids::{Disp, Rank};
 use std::sync::Arc;
 
-impl<G: Ground> Player<G> {
+impl<G: Environment> Player<G> {
     pub(super) fn attempt(&mut self, index: usize, step: &Step) -> Result<bool> {
         if let Some(sync) = &mut self.actors[index].sync {
             let window = window_of(step).expect("only calls on windows are under way");
@@ -27,7 +27,7 @@ impl<G: Ground> Player<G> {
             }
             return Ok(true);
         }
-        let begun = match step {
+        let started = match step {
             Step::Fence { window, assert } => self.windows[*window].begin_fence(*assert),
             Step::Lock { window, lock } => {
                 let assert = if lock.is_unchecked { Assert::NO_CHECK } else { Assert::NONE };
@@ -61,7 +61,7 @@ impl<G: Ground> Player<G> {
                 && target.is_none_or(|target| target == live.prepared.target)
         };
         let covers = self.live.iter().filter(is_covered).map(|live| live.prepared.number).collect();
-        (self.actors[index].sync, self.actors[index].covers) = (Some(begun?), covers);
+        (self.actors[index].sync, self.actors[index].covers) = (Some(started?), covers);
         self.attempt(index, step)
     }
 
@@ -97,22 +97,23 @@ impl<G: Ground> Player<G> {
                 let actor = &mut self.actors[index];
                 if !std::mem::replace(&mut actor.has_arrived, true) {
                     actor.meetings += 1;
-                    self.ground.arrive(actor.meetings - 1);
+                    self.environment.arrive(actor.meetings - 1);
                 }
-                self.ground.have_met(self.actors[index].meetings - 1)
+                self.environment.have_met(self.actors[index].meetings - 1)
             }
             Step::Tell { round } => {
-                self.ground.tell(*round, self.actors[index].number);
+                self.environment.tell(*round, self.actors[index].number);
                 Ok(true)
             }
-            Step::Hear { round, actor, window, parts } => match self.ground.has_told(*round, *actor) {
+            Step::Hear { round, actor, window, parts } => match self.environment.has_notified(*round, *actor)
+            {
                 Some(true) => {
                     self.look(*window, parts);
                     Ok(true)
                 }
-                has_told => Ok(has_told.is_none()),
+                has_notified => Ok(has_notified.is_none()),
             },
-            Step::Barrier => self.ground.barrier(),
+            Step::Barrier => self.environment.barrier(),
             Step::Store { window, at, bytes } => {
                 self.own(*window).part(*at as usize, bytes.len()).write(bytes);
                 Ok(true)
@@ -135,8 +136,8 @@ impl<G: Ground> Player<G> {
             }
             Step::Attach { window, pieces } => self.attach(*window, *pieces),
             Step::Make(_) | Step::ClearMakings => {
-                let (engine, ground, me) = (&self.engine, &mut self.ground, self.me);
-                let mut place = Place { engine, ground, me, thread: index as u32 };
+                let (engine, environment, me) = (&self.engine, &mut self.environment, self.me);
+                let mut place = Place { engine, environment, me, thread: index as u32 };
                 let workshop = &mut self.actors[index].workshop;
                 match step {
                     Step::Make(making) => workshop.make(*making, &mut place),
@@ -201,7 +202,7 @@ impl<G: Ground> Player<G> {
         let is_nowhere = Rank(target) == Rank::NULL;
         let disp = match plan.flavor {
             _ if is_nowhere => Disp(prepared.at),
-            Flavor::Dynamic => Disp(self.ground.address(window, target) + prepared.at),
+            Flavor::Dynamic => Disp(self.environment.address(window, target) + prepared.at),
             _ => {
                 let unit = plan.units[target as usize];
                 debug_assert!(prepared.at.is_multiple_of(unit), "the generator aligns operations");
@@ -220,7 +221,7 @@ impl<G: Ground> Player<G> {
                 self.actors[index].buffers = Some(buffers);
                 return Ok(false);
             }
-            Called::Begun => {}
+            Called::Started => {}
             Called::Requested(request) if is_nowhere => {
                 assert!(request.is_complete()?, "a request of an operation that goes nowhere");
             }

@@ -2,7 +2,7 @@
 
 use crate::abi::*;
 use crate::arguments::{Memory, Out};
-use crate::collective::begin::{self, Begun, Call, Side};
+use crate::collective::begin::{self, Call, Side, Started};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use rma::Result;
@@ -106,6 +106,6 @@ forms! {
 }
 
 /// Makes a collective a request of the program.
-pub(super) fn start(begun: Begun, request: Out<MPI_Request>) -> Result<()> {
-    begun?.enter(request)
+pub(super) fn start(started: Started, request: Out<MPI_Request>) -> Result<()> {
+    started?.enter(request)
 }

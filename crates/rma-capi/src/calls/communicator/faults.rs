@@ -138,8 +138,8 @@ struct Shrinking<T> {
 
 impl Pending for Agreeing {
     fn take_end(&mut self) -> Option<End> {
-        let told = self.request.take()?.and_then(|agreed| tell(&agreed, self.flag));
-        Some(End::from(told.map(|()| Status::EMPTY)))
+        let result = self.request.take()?.and_then(|agreed| tell(&agreed, self.flag));
+        Some(End::from(result.map(|()| Status::EMPTY)))
     }
 }
 

@@ -269,12 +269,12 @@ impl List {
         let (empty, pending) = (End::done(), End::pending());
         let settle = |(index, end): (usize, Option<End>)| end.map(|end| self.settle(index, end));
         let settled: Vec<_> = ends.into_iter().enumerate().map(settle).collect();
-        let told = settled.iter().zip(&self.0).map(|(settled, request)| match (settled, request) {
+        let reported = settled.iter().zip(&self.0).map(|(settled, request)| match (settled, request) {
             (Some(settled), _) => &settled.end,
             (None, None) => &empty,
             (None, Some(_)) => &pending,
         });
-        End::store_all(told, statuses);
+        End::store_all(reported, statuses);
         let mut first = Ok(());
         for (index, settled) in settled.into_iter().enumerate() {
             if let Some(settled) = settled {

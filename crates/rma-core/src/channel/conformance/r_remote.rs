@@ -230,7 +230,7 @@ pub fn r8_answers_wake_sleepers(bench: &mut Bench) {
         scope.spawn(move || {
             for round in 0..200 {
                 let issued = origin.offer_write(Peer(1), place, len, round).expect("the peer lives");
-                assert_eq!(issued, Issued::Yes, "R7: one transfer is no crowd");
+                assert_eq!(issued, Issued::Yes, "R7: one transfer is not too many");
                 origin.sleep_until("an answer", deadline, |r| r.recorder.transfers.is_empty());
             }
             finished.fetch_add(1, SeqCst);

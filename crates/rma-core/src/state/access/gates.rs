@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_door_notes_that_a_call_came_through() {
+    fn a_fence_gate_notes_that_a_call_came_through() {
         let fence_gate = FenceGate::default();
         assert!(!fence_gate.passes() && !fence_gate.is_used());
         for _ in 0..2 {

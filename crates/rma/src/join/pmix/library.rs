@@ -330,9 +330,9 @@ mod tests {
 
     #[test]
     fn an_event_tells_which_process_it_is_about() {
-        let told = std::sync::Arc::new(Mutex::new(Vec::new()));
-        let tells = std::sync::Arc::clone(&told);
-        *ON_DEATH.lock() = Some(Box::new(move |name: Name| tells.lock().push(name)));
+        let notices = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let sink = std::sync::Arc::clone(&notices);
+        *ON_DEATH.lock() = Some(Box::new(move |name: Name| sink.lock().push(name)));
         let (mut affected, source) = (proc(c"job", 3), proc(c"server", 0));
         let mut facts = infos(&[Directive::Number("pmix.other", 1), Directive::Number(AFFECTED, 0)]);
         facts[1].value.kind = PROC;
@@ -347,7 +347,7 @@ mod tests {
         // SAFETY: an event without a process is legal.
         unsafe { on_event(0, DEATHS[0], null(), null_mut(), 0, null_mut(), 0, None, null_mut()) };
         let name = |nspace: &CStr, rank| Name { nspace: nspace.to_owned(), rank };
-        assert_eq!(*told.lock(), [name(c"job", 3), name(c"server", 0)]);
+        assert_eq!(*notices.lock(), [name(c"job", 3), name(c"server", 0)]);
     }
 
     #[test]

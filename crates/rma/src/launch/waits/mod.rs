@@ -1,4 +1,4 @@
-//! What a job waits for: what follows from the facts that ranks tell the launcher ([`crate::pmi::facts`]).
+//! What a job waits for: found from the facts that ranks report to the launcher ([`crate::pmi::facts`]).
 //!
 //! [`graph`] finds circles and missing ranks, [`words`] prints them. [`report`] asks, collects and decides
 //! when to report, [`processes`] looks at ranks from outside.

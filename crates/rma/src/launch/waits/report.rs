@@ -1,11 +1,11 @@
-//! When a job is reported on, and what: asks the ranks, collects, asks again, and prints once what follows.
+//! When a report on a job is made: asks the ranks, collects the answers, asks again, and prints the findings once.
 //!
 //! ```text
 //!            a rank waits too long, a signal, the time is over
 //!   Quiet ──────────────────────────────────────────────────▶ Asking ── all have answered, or have had 2 s
 //!     ▲                                                          ▲              │
 //!     │                                            after a pause │              ▼ the first time
-//!     └──────────── told, or nothing new ◀── the second time     └────────── Pausing
+//!     └──────── reported, or nothing new ◀── the second time     └────────── Pausing
 //! ```
 //!
 //! Two gatherings, because a finding has to be in both ([`super::graph`]). A report that a rank has caused is
@@ -45,7 +45,7 @@ pub(in super::super) struct Reports {
     number: u64,
     stage: Stage,
     /// What was reported last.
-    told: Option<Told>,
+    reported: Option<Reported>,
     /// No gathering that ranks ask for before this.
     not_before: Option<Instant>,
     /// A rank has asked meanwhile.
@@ -69,7 +69,7 @@ enum Asked {
 }
 
 #[derive(Debug)]
-struct Told {
+struct Reported {
     /// The waits, by rank and number.
     waits: BTreeSet<(u32, u64)>,
     longest: u64,
@@ -92,7 +92,7 @@ pub(in super::super) enum Step {
 
 impl Reports {
     pub(in super::super) fn new(size: u32) -> Self {
-        Self { size, number: 0, stage: Stage::Quiet, told: None, not_before: None, is_due: false }
+        Self { size, number: 0, stage: Stage::Quiet, reported: None, not_before: None, is_due: false }
     }
 
     /// A report is wanted.
@@ -193,24 +193,23 @@ impl Reports {
             let ranks = (0u32..).zip(seen).filter_map(|(rank, seen)| Some((rank, seen.answer.as_ref()?)));
             ranks.flat_map(|(rank, answer)| answer.waits.iter().map(move |wait| (rank, wait)))
         };
-        let told = Told {
+        let reported = Reported {
             waits: waits().map(|(rank, wait)| (rank, wait.number)).collect(),
             longest: waits().map(|(_, wait)| wait.seconds).max().unwrap_or(0),
         };
-        let gap = Duration::from_secs(told.longest).clamp(SHORTEST_GAP, LONGEST_GAP);
+        let gap = Duration::from_secs(reported.longest).clamp(SHORTEST_GAP, LONGEST_GAP);
         self.not_before = Some(now + gap);
         let findings = findings(before, seen);
         let is_deadlock =
             findings.iter().any(|found| matches!(found, Finding::Circle { is_closed: true, .. }));
-        let is_new = self
-            .told
-            .as_ref()
-            .is_none_or(|before| before.waits != told.waits || told.longest >= 2 * before.longest.max(1));
+        let is_new = self.reported.as_ref().is_none_or(|before| {
+            before.waits != reported.waits || reported.longest >= 2 * before.longest.max(1)
+        });
         // A wait that has ended meanwhile is not reported.
-        let is_worth = reason != Reason::Wait || is_new && !told.waits.is_empty();
+        let is_worth = reason != Reason::Wait || is_new && !reported.waits.is_empty();
         let lines = if is_worth { words::lines(seen, &findings) } else { Vec::new() };
         if is_worth {
-            self.told = Some(told);
+            self.reported = Some(reported);
         }
         Step::Tell { reason, lines, is_deadlock }
     }

@@ -1,4 +1,4 @@
-//! What is found and said of jobs whose ranks have told this and that.
+//! Findings, and the text of the reports, for jobs whose ranks have reported given facts.
 
 use super::graph::{Answer, Finding, Part, Seen, findings};
 use super::processes::Process;
@@ -14,7 +14,7 @@ const WORLD: Site = Site { context: 0, window: None };
 
 /// A rank that is in no call.
 fn away() -> Seen {
-    told(&[end(true)])
+    reported(&[end(true)])
 }
 
 fn end(is_blocked: bool) -> Fact {
@@ -22,7 +22,7 @@ fn end(is_blocked: bool) -> Fact {
     Fact::End(Summary { is_complete: true, is_blocked, moved: 1, away, joined: Vec::new() })
 }
 
-fn told(facts: &[Fact]) -> Seen {
+fn reported(facts: &[Fact]) -> Seen {
     let mut answer = Answer::default();
     let is_over = facts.iter().map(|fact| answer.add(Said { report: 1, fact: fact.clone() })).last();
     assert_eq!(is_over, Some(true));
@@ -58,7 +58,7 @@ fn hold(site: Site, target: u32, holder: u32, is_exclusive: bool) -> Fact {
 
 /// A rank that holds its own lock, and wants that of another.
 fn locker(rank: u32, wanted: u32) -> Seen {
-    told(&[
+    reported(&[
         wait("lock", want(What::ExclusiveLock, Some(FORCES), &[wanted])),
         hold(FORCES, rank, rank, true),
         end(true),
@@ -66,7 +66,7 @@ fn locker(rank: u32, wanted: u32) -> Seen {
 }
 
 fn waits(call: &str, what: What, site: Option<Site>, ranks: &[u32]) -> Seen {
-    told(&[wait(call, want(what, site, ranks)), end(true)])
+    reported(&[wait(call, want(what, site, ranks)), end(true)])
 }
 
 /// The findings of a job that stays as it is.
@@ -113,7 +113,7 @@ fn circles_with_no_rank_in_common_are_all_found() {
 #[test]
 fn no_circle_is_claimed_that_may_open() {
     // A rank with another thread.
-    let open = told(&[
+    let open = reported(&[
         wait("lock", want(What::ExclusiveLock, Some(FORCES), &[1])),
         hold(FORCES, 0, 0, true),
         end(false),
@@ -125,11 +125,11 @@ fn no_circle_is_claimed_that_may_open() {
     // Shared locks beside each other.
     let shared = |rank: u32| {
         let want = want(What::SharedLock, Some(FORCES), &[1 - rank]);
-        told(&[wait("lock", want), hold(FORCES, rank, rank, false), end(true)])
+        reported(&[wait("lock", want), hold(FORCES, rank, rank, false), end(true)])
     };
     assert_eq!(found(&[shared(0), shared(1)]), []);
     // A lock of another window.
-    let other = told(&[
+    let other = reported(&[
         wait("lock", want(What::ExclusiveLock, Some(FORCES), &[1])),
         hold(OTHER, 0, 0, true),
         end(true),
@@ -143,7 +143,7 @@ fn no_circle_is_claimed_that_may_open() {
         ("unlock", want(What::ExclusiveLock, Some(FORCES), &[0])),
         ("unlock_all", want(What::ExclusiveLock, Some(FORCES), &[1])),
     ] {
-        let giver = told(&[
+        let giver = reported(&[
             wait(call, wants),
             numbered(1, call, want(What::ExclusiveLock, Some(FORCES), &[1])),
             hold(FORCES, 0, 0, true),
@@ -165,7 +165,7 @@ fn what_only_one_gathering_shows_is_no_finding() {
     let seen = [locker(0, 1), locker(1, 0)];
     // The same wait for the same, but another one of the same rank.
     let want = want(What::ExclusiveLock, Some(FORCES), &[0]);
-    let again = told(&[numbered(2, "lock", want), hold(FORCES, 1, 1, true), end(true)]);
+    let again = reported(&[numbered(2, "lock", want), hold(FORCES, 1, 1, true), end(true)]);
     assert_eq!(findings(&seen, &[locker(0, 1), again]).len(), 0);
     assert_eq!(findings(&[locker(0, 1), away()], &seen).len(), 0);
     let served = |mut seen: Seen| {
@@ -226,7 +226,7 @@ fn several_that_are_missing_are_told_by_what_they_do() {
 #[test]
 fn a_rank_that_has_not_done_its_part_is_named() {
     let mut keeper = away();
-    keeper.answer = told(&[hold(FORCES, 0, 2, true), end(true)]).answer;
+    keeper.answer = reported(&[hold(FORCES, 0, 2, true), end(true)]).answer;
     let lock = || waits("lock", What::ExclusiveLock, Some(FORCES), &[0]);
     for (seen, expected) in [
         (
@@ -279,7 +279,7 @@ fn circles_of_messages_and_a_rank_that_waits_for_itself() {
 #[test]
 fn equal_lines_are_one_line() {
     let fence = || waits("fence", What::Fence, Some(FORCES), &[4]);
-    let later = told(&[
+    let later = reported(&[
         Fact::Wait(Wait {
             number: 1,
             call: "fence".to_owned(),
@@ -309,7 +309,7 @@ fn equal_lines_are_one_line() {
         ["ranks 0-2 have slept outside MPI for 7 to 9 s"]
     );
     assert_eq!(lines(&[longer(0)], &[]), ["rank 0 sleeps outside MPI"]);
-    let wordy = told(&[
+    let wordy = reported(&[
         Fact::Wait(Wait {
             number: 1,
             call: "win_detach".to_owned(),
@@ -356,10 +356,11 @@ fn a_report_is_two_gatherings_and_is_told_again_when_it_is_another_or_twice_as_l
     let mut tell = |reports: &mut Reports, reason, after: u64| {
         now += Duration::from_secs(after);
         let first = reports.want(reason, now);
-        let Step::Tell { lines, is_deadlock, reason: told } = run(reports, first, &mut now, &facts) else {
+        let Step::Tell { lines, is_deadlock, reason: reported } = run(reports, first, &mut now, &facts)
+        else {
             panic!()
         };
-        assert!(is_deadlock && told == reason);
+        assert!(is_deadlock && reported == reason);
         lines.len()
     };
     assert_eq!(tell(&mut reports, Reason::Wait, 1), 3);
@@ -414,7 +415,7 @@ fn a_rank_in_an_earlier_call_of_the_same_place_is_reported_with_both_numbers() {
     let nth = |call: &str, what, number, way| {
         let others =
             Want { instance: Some(Instance { way, number }), ..want(what, Some(WORLD), &[0, 1, 2, 3]) };
-        told(&[wait(call, others), end(true)])
+        reported(&[wait(call, others), end(true)])
     };
     let barrier = |number| nth("barrier", What::Collective, number, Way::Messages);
     let late = nth("allreduce", What::Collective, 6, Way::Messages);

@@ -1,4 +1,4 @@
-//! What is said of a job that waits: one line for ranks that do the same, then what was found.
+//! The text of a report on a job that waits: one line for all ranks that do the same, then the findings.
 //!
 //! Pure. Ranks are those of `MPI_COMM_WORLD`, calls have the names of the C interface.
 

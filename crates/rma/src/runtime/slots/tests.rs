@@ -83,7 +83,7 @@ fn what_is_no_notice_is_refused_and_never_believed() {
 }
 
 #[test]
-fn a_sleeping_rank_is_rung_once_for_what_it_wants() {
+fn a_sleeping_rank_is_woken_once_for_what_it_wants() {
     let (_segment, slots) = slots();
     assert_eq!(slots.asleep(), None);
     for number in [0, 1, LAST] {

@@ -1,4 +1,4 @@
-//! A crowd that sends to one rank: every packet arrives, in turn, and a poll takes its budget however many
+//! Many peers send to one rank: every packet arrives, in turn, and a poll takes its budget however many
 //! wait.
 
 use rma_ch_sim::{Latency, SimChannel, SimConfig, SimNet};
@@ -6,7 +6,7 @@ use rma_core::channel::{Budget, BulkToken, Channel, Delivery, Failure, Lane, Pla
 use rma_core::ids::Peer;
 
 /// More than a poll looks at, several times over.
-const CROWD: u32 = 3_000;
+const MANY: u32 = 3_000;
 const EACH: u8 = 3;
 const BUDGET: Budget = Budget { packets: 64, bytes: 1 << 20 };
 
@@ -43,16 +43,16 @@ fn send(channel: &mut SimChannel, number: u8) {
 }
 
 #[test]
-fn a_crowd_is_heard_in_turn_and_no_poll_is_idle_before_the_last() {
-    let net = SimNet::virtual_time(CROWD + 1, SimConfig::default(), Latency::default(), 1);
+fn many_peers_are_heard_in_turn_and_no_poll_is_idle_before_the_last() {
+    let net = SimNet::virtual_time(MANY + 1, SimConfig::default(), Latency::default(), 1);
     let mut one = net.channel(Peer(0));
-    let mut crowd = (1..=CROWD).map(|me| net.channel(Peer(me))).collect::<Vec<_>>();
+    let mut many = (1..=MANY).map(|me| net.channel(Peer(me))).collect::<Vec<_>>();
     for number in 0..EACH {
-        crowd.iter_mut().for_each(|channel| send(channel, number));
+        many.iter_mut().for_each(|channel| send(channel, number));
     }
     // Everything has arrived.
-    (0..EACH as u32 * CROWD).for_each(|_| net.advance());
-    let mut heard = Heard(vec![0; CROWD as usize + 1]);
+    (0..EACH as u32 * MANY).for_each(|_| net.advance());
+    let mut heard = Heard(vec![0; MANY as usize + 1]);
     let mut polls = 0;
     loop {
         let polled = one.poll(&mut heard, BUDGET);
@@ -63,7 +63,7 @@ fn a_crowd_is_heard_in_turn_and_no_poll_is_idle_before_the_last() {
             break;
         }
         polls += 1;
-        assert!(polls < 1_000, "{polls} polls for {EACH} packets of each of {CROWD} ranks");
+        assert!(polls < 1_000, "{polls} polls for {EACH} packets of each of {MANY} ranks");
         let least = heard.0[1..].iter().min().unwrap();
         let most = heard.0[1..].iter().max().unwrap();
         assert!(most - least <= 1, "a rank is heard {most} times before another is heard {least} times");
@@ -72,14 +72,14 @@ fn a_crowd_is_heard_in_turn_and_no_poll_is_idle_before_the_last() {
 }
 
 #[test]
-fn a_rank_does_not_sleep_while_a_crowd_waits() {
-    let net = SimNet::virtual_time(CROWD + 1, SimConfig::default(), Latency::default(), 2);
+fn a_rank_does_not_sleep_while_many_peers_wait() {
+    let net = SimNet::virtual_time(MANY + 1, SimConfig::default(), Latency::default(), 2);
     let mut one = net.channel(Peer(0));
-    let mut crowd = (1..=CROWD).map(|me| net.channel(Peer(me))).collect::<Vec<_>>();
-    crowd.iter_mut().for_each(|channel| send(channel, 0));
-    let mut heard = Heard(vec![0; CROWD as usize + 1]);
+    let mut many = (1..=MANY).map(|me| net.channel(Peer(me))).collect::<Vec<_>>();
+    many.iter_mut().for_each(|channel| send(channel, 0));
+    let mut heard = Heard(vec![0; MANY as usize + 1]);
     let mut idle = 0;
-    while heard.0.iter().map(|count| u32::from(*count)).sum::<u32>() < CROWD {
+    while heard.0.iter().map(|count| u32::from(*count)).sum::<u32>() < MANY {
         // Nothing moves time but a poll without news.
         let polled = one.poll(&mut heard, BUDGET);
         idle = if polled.is_idle() { idle + 1 } else { 0 };

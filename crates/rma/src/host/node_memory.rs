@@ -1,6 +1,6 @@
 //! Memory that this process and the others of its node share: its own arenas, and those of the others that are mapped here.
 //!
-//! A descriptor is put into the sibling's mailbox before the message is sent upon which the sibling looks for
+//! A descriptor is put into the peer's mailbox before the message is sent upon which the peer looks for
 //! it, so it is there: no wait is for a mailbox. A mailbox that others keep full is [`Trouble::Passing`]: it
 //! is worth another attempt.
 
@@ -18,10 +18,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The way to this node's other processes.
-pub struct Siblings {
+pub struct NodeMemory {
     arenas: Arenas,
     post: Mutex<Post>,
-    /// Arenas of siblings that are kept, by owner and number.
+    /// Arenas of peers of the node that are kept, by owner and number.
     mapped: Mutex<HashMap<(Peer, u64), Bytes>>,
     /// Whether it was said why memory is not shared.
     has_complained: AtomicBool,
@@ -49,7 +49,7 @@ const TRIES: usize = 8;
 /// Most parcels kept that were not asked for; the job's processes never come near.
 const ARRIVED_MAX: usize = 4096;
 
-/// A process's arena, as sent to its siblings.
+/// A process's arena, as sent to its peers of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ArenaName {
     pub(super) number: u64,
@@ -57,7 +57,7 @@ pub(super) struct ArenaName {
     pub(super) is_kept: bool,
 }
 
-impl Siblings {
+impl NodeMemory {
     /// Opens this process's mailbox.
     pub fn new(mailbox: Mailbox, config: ShmConfig) -> Self {
         let post = Post { mailbox: Some(mailbox), arrived: HashMap::new() };
@@ -74,7 +74,7 @@ impl Siblings {
         self.arenas.forget();
     }
 
-    /// Zeroed memory that siblings can map, at a multiple of `align`, a power of two up to a page. It is given back when the
+    /// Zeroed memory that peers of the node can map, at a multiple of `align`, a power of two up to a page. It is given back when the
     /// block is dropped; windows over it must have been freed.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Siblings {
         self.arenas.find(memory)
     }
 
-    /// Puts an arena into the mailboxes of those of the siblings that have not mapped it.
+    /// Puts an arena into the mailboxes of those of the peers of the node that have not mapped it.
     pub(super) fn give(&self, arena: &Arena, to: &[Peer]) -> Result<(), Trouble> {
         let mut post = self.post.lock();
         let mut missed = None;
@@ -129,7 +129,7 @@ impl Siblings {
         !self.has_complained.swap(true, Relaxed)
     }
 
-    /// The arena of a sibling, mapped now if it was not before.
+    /// The arena of a peer, mapped now if it was not before.
     pub(super) fn map(&self, owner: Peer, name: ArenaName) -> Result<Bytes, Trouble> {
         if let Some(bytes) = self.mapped.lock().get(&(owner, name.number)) {
             // What is checked against a length must lie within what is mapped.
@@ -200,8 +200,8 @@ impl From<&str> for Trouble {
     }
 }
 
-impl fmt::Debug for Siblings {
+impl fmt::Debug for NodeMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Siblings").field("arenas", &self.arenas).finish_non_exhaustive()
+        f.debug_struct("NodeMemory").field("arenas", &self.arenas).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! A rank as the proxy of its host has it: a process, and streams whose bytes go to the launcher as they are.
+//! A rank of a proxy: a child process, and streams whose bytes the proxy passes to the launcher unchanged.
 //!
 //! Everything here reads and writes what it can, and never waits.
 
@@ -17,7 +17,7 @@ use std::process::Child;
 
 /// A rank.
 #[derive(Debug)]
-pub(super) struct Ward {
+pub(super) struct ProxiedRank {
     number: u32,
     child: Child,
     pidfd: OwnedFd,
@@ -36,7 +36,7 @@ pub(super) struct Input {
     has_ended: bool,
 }
 
-impl Ward {
+impl ProxiedRank {
     /// Takes over a started process; it is the one of this index.
     pub(super) fn new(index: u32, number: u32, started: Started, registry: &Registry) -> io::Result<Self> {
         let Started { child, pidfd, mut pmi, mut stdout, mut stderr, stdin: _ } = started;

@@ -1,5 +1,5 @@
-//! The streams of a rank on another host as the launcher has them: what frames bring is read like a pipe that does not block, and
-//! what is written goes out as frames.
+//! The streams of a rank on another host, at the launcher: bytes that frames bring are read as from a nonblocking pipe, and bytes
+//! that are written leave as frames.
 
 use super::frames::Frame;
 use super::outbox::Outbox;
@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 
 /// Bytes that have come and were not read yet.
 #[derive(Debug, Default)]
-struct Fed {
+struct Received {
     bytes: VecDeque<u8>,
     has_ended: bool,
 }
@@ -27,7 +27,7 @@ pub(super) enum Talk {
 #[derive(Debug)]
 pub(super) struct FarTalk {
     rank: u32,
-    fed: Fed,
+    received: Received,
     outbox: Outbox,
 }
 
@@ -43,11 +43,11 @@ pub(super) enum Pipe {
 pub(super) struct FarPipe {
     rank: u32,
     source: Source,
-    fed: Fed,
+    received: Received,
     outbox: Outbox,
 }
 
-impl Fed {
+impl Received {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.bytes.read(buffer)? {
             0 if !self.has_ended => Err(io::ErrorKind::WouldBlock.into()),
@@ -58,38 +58,38 @@ impl Fed {
 
 impl FarTalk {
     pub(super) fn new(rank: u32, outbox: Outbox) -> Self {
-        Self { rank, fed: Fed::default(), outbox }
+        Self { rank, received: Received::default(), outbox }
     }
 
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        self.fed.bytes.extend(bytes);
+        self.received.bytes.extend(bytes);
     }
 
     pub(super) fn end(&mut self) {
-        self.fed.has_ended = true;
+        self.received.has_ended = true;
     }
 }
 
 impl FarPipe {
     pub(super) fn new(rank: u32, source: Source, outbox: Outbox) -> Self {
-        Self { rank, source, fed: Fed::default(), outbox }
+        Self { rank, source, received: Received::default(), outbox }
     }
 
     /// Says whether nothing was there before.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> bool {
-        let was_empty = self.fed.bytes.is_empty();
-        self.fed.bytes.extend(bytes);
+        let was_empty = self.received.bytes.is_empty();
+        self.received.bytes.extend(bytes);
         was_empty
     }
 
     pub(super) fn end(&mut self) {
-        self.fed.has_ended = true;
+        self.received.has_ended = true;
     }
 }
 
 impl Drop for FarPipe {
     fn drop(&mut self) {
-        if !self.fed.has_ended {
+        if !self.received.has_ended {
             self.outbox.send(&Frame::Close { rank: self.rank, source: self.source });
         }
     }
@@ -99,7 +99,7 @@ impl Read for Talk {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Here(stream) => stream.read(buffer),
-            Self::There(far) => far.fed.read(buffer),
+            Self::There(far) => far.received.read(buffer),
         }
     }
 }
@@ -125,7 +125,7 @@ impl Read for Pipe {
         match self {
             Self::Here(pipe) => pipe.read(buffer),
             Self::There(far) => {
-                let count = far.fed.read(buffer)?;
+                let count = far.received.read(buffer)?;
                 if count > 0 {
                     far.outbox.send(&Frame::Took { source: far.source, bytes: count as u32 });
                 }

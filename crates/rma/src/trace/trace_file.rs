@@ -3,7 +3,7 @@
 //! Lines are stored into a shared mapping of the file's end, so they are the system's as soon as they are written, and cost
 //! no call to it. Room is reserved before it is mapped: a file system that is full refuses the reservation, where a store
 //! into the mapping would end the process. Invariant: what follows the last whole line is zeros, or the begin of a line, so
-//! a reader of a killed process's file stops there; [`Sheet::finish`] cuts the zeros off.
+//! a reader of a killed process's file stops there; [`TraceFile::finish`] cuts the zeros off.
 //!
 //! The file is made new, never an old one cut short: another job may have that mapped.
 
@@ -21,7 +21,7 @@ const STRIDE: usize = 1 << 20;
 
 /// A file under construction.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct TraceFile {
     file: File,
     /// Bytes of the file in front of the mapping.
     base: u64,
@@ -30,7 +30,7 @@ pub(super) struct Sheet {
     used: usize,
 }
 
-impl Sheet {
+impl TraceFile {
     /// A new file in place of what is there.
     ///
     /// # Errors
@@ -98,22 +98,22 @@ mod tests {
         let path = directory.path().join("part");
         fs::write(&path, "of another job").unwrap();
         let other = File::open(&path).unwrap();
-        let mut sheet = Sheet::create(&path).unwrap();
+        let mut file = TraceFile::create(&path).unwrap();
         let line = [b'x'; 1000];
         let mut expected = Vec::new();
         // Lines that lie across the ends of mappings, and one that is longer than a mapping.
         for _ in 0..2 * STRIDE / line.len() {
-            sheet.append(&line).unwrap();
+            file.append(&line).unwrap();
             expected.extend_from_slice(&line);
         }
         let long = vec![b'y'; 2 * STRIDE + 5];
-        sheet.append(&long).unwrap();
+        file.append(&long).unwrap();
         expected.extend_from_slice(&long);
         let found = fs::read(&path).unwrap();
         assert!(found.len() < expected.len() + STRIDE);
         assert!(found.starts_with(&expected));
         assert!(found[expected.len()..].iter().all(|byte| *byte == 0));
-        sheet.finish().unwrap();
+        file.finish().unwrap();
         assert!(fs::read(&path).unwrap() == expected);
         assert_eq!(other.metadata().unwrap().len(), 14, "a file that another job has open is left alone");
     }
@@ -122,6 +122,6 @@ mod tests {
     fn a_file_without_room_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("nowhere/part");
-        assert_eq!(Sheet::create(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(TraceFile::create(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,4 +1,4 @@
-//! The launcher asks its ranks what they wait for, and tells.
+//! The launcher asks its ranks what they wait for, and prints a report.
 
 use super::ending::State;
 use super::frames::Frame;
@@ -55,14 +55,14 @@ impl Job {
     fn ask_ranks(&mut self, number: u64) {
         // The hosts look before their ranks answer.
         self.remotes.iter().for_each(|remote| remote.send(&Frame::Look));
-        let questions = self.server.ask_for_report(number);
+        let requests = self.server.ask_for_report(number);
         let is_stopped = |rank: u32| self.ranks[rank as usize].activity() == Process::Stopped;
         // A stopped rank is asked as well, and not waited for.
         let asked: Vec<u32> =
-            questions.iter().map(|(rank, _)| *rank).filter(|rank| !is_stopped(*rank)).collect();
+            requests.iter().map(|(rank, _)| *rank).filter(|rank| !is_stopped(*rank)).collect();
         self.reports.asked(asked.into_iter());
         // A rank that does not read is refused when it asks.
-        let _ = self.answer(questions);
+        let _ = self.answer(requests);
     }
 
     fn tell(&mut self, reason: Reason, lines: &[String], is_deadlock: bool) {

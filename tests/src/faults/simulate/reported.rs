@@ -10,20 +10,20 @@ use std::time::Duration;
 
 /// The protocol above a rank's engine.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Reported {
     net: SimNet,
     lateness: Duration,
     /// The dead, and when this rank learns of them; those that it knows have no time.
     known: Vec<(Peer, Option<Duration>)>,
 }
 
-impl Told {
+impl Reported {
     pub(super) fn new(net: SimNet, lateness: Duration) -> Self {
         Self { net, lateness, known: Vec::new() }
     }
 }
 
-impl Upper for Told {
+impl Upper for Reported {
     fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
         NoUpper.packet(from, lane, bytes)
     }
