@@ -8,7 +8,7 @@ use crate::group;
 use crate::noted;
 use rma::{Error, ErrorClass, Result};
 use rma_core::epoch::{Assert, LockKind};
-use rma_core::ids::Rank;
+use rma_core::ids::{Peer, Rank};
 use smallvec::SmallVec;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -63,14 +63,18 @@ pub(crate) fn try_unlock(rank: c_int, win: MPI_Win) -> Option<()> {
 /// The ranks of the window that a group names.
 pub(crate) fn members(win: &Win, group: MPI_Group) -> Result<SmallVec<[Rank; 8]>> {
     let group = group::get(group)?;
-    let rank = |peer| {
-        win.members.rank(peer).map(Rank).ok_or_else(|| {
-            let cause =
-                format!("process {peer} of the group is not in the window's group of {}", win.members.size());
-            Error::new(ErrorClass::Group, "", cause)
-        })
-    };
-    group.peers().map(rank).collect()
+    let mut ranks = SmallVec::new();
+    group.peers().try_for_each(|peer| {
+        ranks.push(Rank(win.members.rank(peer).ok_or_else(|| outside(win, peer))?));
+        Ok(())
+    })?;
+    Ok(ranks)
+}
+
+#[cold]
+fn outside(win: &Win, peer: Peer) -> Error {
+    let cause = format!("process {peer} of the group is not in the window's group of {}", win.members.size());
+    Error::new(ErrorClass::Group, "", cause)
 }
 
 /// The rank of an argument; `None` for `MPI_PROC_NULL`, to which every call is over at once.
