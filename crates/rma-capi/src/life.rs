@@ -25,8 +25,11 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     // alone.
     let _ = log_to_stderr(&|name| instead(name).or_else(|| Configuration::of_environment(name)));
     let mut builder = World::builder().settings(&instead);
-    if let Some(given) = start::take().map_err(|error| error.in_call(call))? {
-        builder = builder.start(given);
+    if let Some(given) = start::take() {
+        builder = builder.start(given.meet().map_err(|error| error.in_call(call))?);
+        if given.is_of_guest {
+            builder = builder.agent_with_windows();
+        }
     }
     let job = builder.init().map_err(|error| error.in_call(call))?;
     let own = Comm::predefined(Arc::new(job.own()), "MPI_COMM_SELF");

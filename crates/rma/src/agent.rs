@@ -1,9 +1,11 @@
 //! The thread that serves other ranks while the program computes (`RMA_AGENT`).
 //!
-//! Its loop is the engine's ([`Engine::run_agent`]). This file starts it and ends it before the channels end.
+//! Its loop is the engine's ([`Engine::run_agent`]). This file starts it, with the job or with its first window, and ends it before
+//! the channels end.
 //! It leaves to the program's own threads: signals, whose handlers the program expects there, and collectives
 //! that were begun, whose steps may call functions of the user.
 
+use parking_lot::Mutex;
 use rma_core::{Engine, Error, ErrorClass, Result};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -14,9 +16,58 @@ thread_local! {
     static IS_AGENT: Cell<bool> = const { Cell::new(false) };
 }
 
+/// The thread of a process, which has at most one in its life.
+#[derive(Debug, Default)]
+pub(crate) struct AgentPlace(Mutex<Slot>);
+
+#[derive(Debug, Default)]
+enum Slot {
+    /// There is none, and there will be none.
+    #[default]
+    Closed,
+    /// The first window has it started.
+    Awaited { tick_us: u64 },
+    /// Ended by being dropped.
+    Running(#[allow(dead_code)] Agent),
+}
+
+impl AgentPlace {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// As [`Agent::start`].
+    pub(crate) fn start(&self, engine: &Engine, tick_us: u64) -> Result<()> {
+        *self.0.lock() = Slot::Running(Agent::start(engine, tick_us)?);
+        Ok(())
+    }
+
+    /// Leaves the start to the first window. What moves before it moves in calls of all processes concerned.
+    pub(crate) fn await_windows(&self, tick_us: u64) {
+        *self.0.lock() = Slot::Awaited { tick_us };
+    }
+
+    /// Before a window is made: from then on others may need this process at any time.
+    ///
+    /// # Errors
+    /// As [`Agent::start`].
+    pub(crate) fn before_window(&self, engine: &Engine) -> Result<()> {
+        let mut slot = self.0.lock();
+        if let Slot::Awaited { tick_us } = *slot {
+            *slot = Slot::Running(Agent::start(engine, tick_us)?);
+        }
+        Ok(())
+    }
+
+    /// Ends the thread, and waits until it has ended.
+    pub(crate) fn end(&self) {
+        let slot = std::mem::take(&mut *self.0.lock());
+        drop(slot);
+    }
+}
+
 /// The running thread; it ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Agent {
+struct Agent {
     engine: Engine,
     thread: Option<JoinHandle<()>>,
 }
@@ -26,7 +77,7 @@ impl Agent {
     ///
     /// # Errors
     /// When the system has no thread left.
-    pub(crate) fn start(engine: &Engine, tick_us: u64) -> Result<Self> {
+    fn start(engine: &Engine, tick_us: u64) -> Result<Self> {
         let serves = engine.clone();
         let thread = with_signals_blocked(|| {
             Builder::new().name("rma-agent".to_owned()).spawn(move || {

@@ -1,6 +1,5 @@
 //! The world: all processes of a job, from start to end.
 
-use crate::agent::Agent;
 use crate::communicator::Communicator;
 use crate::config::{Configuration, RuntimeConfig};
 use crate::join::{Allgather, Start};
@@ -36,8 +35,6 @@ pub struct World {
     summary: Option<Summary>,
     /// Whether rank 0 sums up, for which all meet.
     is_summed: bool,
-    /// Serves others while the program computes.
-    agent: Option<Agent>,
 }
 
 /// A process is in one job in its life.
@@ -55,7 +52,7 @@ impl World {
 
     /// As [`World::init`], with settings and a start of the program's own.
     pub fn builder() -> Builder<'static> {
-        Builder { instead: &|_| None, start: None }
+        Builder { instead: &|_| None, start: None, has_late_agent: false }
     }
 
     /// A rank that is a thread.
@@ -66,7 +63,7 @@ impl World {
 
     fn new(communicator: Communicator, start: Arc<dyn Start>, is_summed: bool) -> Self {
         let summary = communicator.runtime().configuration.observer.stats.then(Summary::start);
-        Self { communicator: Arc::new(communicator), start, is_over: false, summary, is_summed, agent: None }
+        Self { communicator: Arc::new(communicator), start, is_over: false, summary, is_summed }
     }
 
     /// The communicator of all processes, to be kept beside the world. It is of no use once the world has ended.
@@ -128,7 +125,7 @@ impl World {
         }
         fork::check("finalize");
         // From here on this thread serves until no rank needs this one.
-        self.agent = None;
+        self.runtime().agent.end();
         if let Some(summary) = &self.summary {
             summary.leave(&self.runtime().engine, &*self.start);
         }
@@ -186,6 +183,7 @@ impl World {
 pub struct Builder<'a> {
     instead: &'a dyn Fn(&str) -> Option<String>,
     start: Option<Arc<dyn Start>>,
+    has_late_agent: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -195,13 +193,19 @@ impl<'a> Builder<'a> {
     where
         'a: 'b,
     {
-        Builder { instead, start: self.start }
+        Builder { instead, start: self.start, has_late_agent: self.has_late_agent }
     }
 
     /// With a start of the program's own, such as [`Allgather`], in place of the launcher that the environment names.
     #[must_use]
     pub fn start(self, start: impl Start + 'static) -> Self {
         Self { start: Some(Arc::new(start)), ..self }
+    }
+
+    /// Starts the thread of `RMA_AGENT` with the first window, not with the job: for a runtime that sends its messages by itself.
+    #[must_use]
+    pub fn agent_with_windows(self) -> Self {
+        Self { has_late_agent: true, ..self }
     }
 
     /// Starts this process's part in the job.
@@ -218,13 +222,16 @@ impl<'a> Builder<'a> {
         let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         let Started { runtime, start, is_summed } = start(&look_up, names, self.start)?;
         let RuntimeConfig { agent, agent_tick_us, .. } = runtime.configuration.runtime;
-        let mut world = World::new(Communicator::world(runtime), start, is_summed);
+        let world = World::new(Communicator::world(runtime), start, is_summed);
         let runtime = world.communicator.runtime();
         fork::watch(runtime.me.0);
         // A job of one has no peer to serve.
         if agent && runtime.size > 1 {
-            // When it cannot be started, the world that is dropped tells the others.
-            world.agent = Some(Agent::start(&runtime.engine, agent_tick_us)?);
+            match self.has_late_agent {
+                true => runtime.agent.await_windows(agent_tick_us),
+                // When it cannot be started, the world that is dropped tells the others.
+                false => runtime.agent.start(&runtime.engine, agent_tick_us)?,
+            }
         }
         Ok(world)
     }
@@ -249,7 +256,6 @@ impl Drop for World {
         if fork::is_child() {
             // The world is the parent's, and so is everything that it holds on to.
             self.desert();
-            std::mem::forget(self.agent.take());
             std::mem::forget((Arc::clone(&self.communicator), Arc::clone(&self.start)));
             return;
         }
@@ -260,6 +266,7 @@ impl Drop for World {
         };
         if !is_good {
             self.give_up();
+            self.runtime().agent.end();
         }
     }
 }

@@ -10,6 +10,9 @@ use std::path::Path;
 /// The name under which programs with the standard ABI look for the library (MPI 5.0, chapter 20).
 pub(crate) const SONAME: &str = "libmpi_abi.so.1";
 
+/// Names that the library keeps for `librma_guest.so` begin so.
+const OF_GUEST: &str = "rma_guest_";
+
 /// What a shared library says of itself.
 #[derive(Debug, Default)]
 pub(super) struct Library {
@@ -43,7 +46,7 @@ impl Library {
             let name = self.soname.as_deref().unwrap_or("nothing");
             findings.push(format!("the library calls itself {name}, programs look for {SONAME}"));
         }
-        for name in &self.exports {
+        for name in self.exports.iter().filter(|name| !name.starts_with(OF_GUEST)) {
             let plain = name.strip_prefix('P').filter(|plain| plain.starts_with("MPI"));
             let (plain, twin) = match plain {
                 Some(plain) => (plain, plain.to_owned()),

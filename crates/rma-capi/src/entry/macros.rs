@@ -75,7 +75,7 @@ macro_rules! entry_of_any {
 /// the table of the ABI.
 macro_rules! forms {
     ($($(#[$meta:meta])* fn $name:ident | $wide:ident $args:tt raises $raiser:expr $(, first $first:expr $(, then $then:expr)?)?; |$process:pat_param| $body:block)*) => {
-        mod narrow {
+        pub(super) mod narrow {
             #![allow(unused_imports, dead_code)] // not every group of calls needs all types
             use super::*;
             type Number = std::ffi::c_int;
@@ -83,7 +83,7 @@ macro_rules! forms {
             type Offset = $crate::abi::MPI_Aint;
             $crate::entry::entry! { $($(#[$meta])* fn $name $args raises $raiser $(, first $first $(, then $then)?)?; |$process| $body)* }
         }
-        mod wide {
+        pub(super) mod wide {
             #![allow(unused_imports, dead_code)] // as above
             use super::*;
             type Number = $crate::abi::MPI_Count;
@@ -98,12 +98,12 @@ macro_rules! forms {
 macro_rules! plain {
     ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $result:ty $body:block)*) => {$(
         #[allow(non_snake_case)]
-        mod $name {
+        pub(crate) mod $name {
             #[allow(unused_imports)] // a function without arguments needs none of them
             use super::*;
 
             #[inline(always)]
-            pub(super) fn body($($arg: $ty),*) -> $result $body
+            pub(crate) fn body($($arg: $ty),*) -> $result $body
 
             // SAFETY: the name is this library's to define, once: it is the standard's name of this function.
             #[unsafe(export_name = concat!("P", stringify!($name)))]

@@ -66,7 +66,8 @@ pub(crate) fn make(
 ) -> Result<(usize, MPI_Win)> {
     let comm = process.comm(comm)?;
     let (engine, group) = (comm.intra()?.engine(), comm.inner.group());
-    let Wish { spec, hints, base } = match wish {
+    let prepared = comm.inner.runtime().prepare_window();
+    let Wish { spec, hints, base } = match prepared.and(wish) {
         Ok(wish) => wish,
         Err(fault) => return Err(engine.refuse_window(group, fault)),
     };

@@ -29,9 +29,9 @@ static CACHE: [Place; PLACES] = [const { Place::empty() }; PLACES];
 /// How many of the first places may have a handle.
 static USED: AtomicU32 = AtomicU32::new(0);
 
-/// As long as a cache line, and on one, so that a call reads one.
+/// A window's place: as long as a cache line, and on one, so that a call reads one.
 #[repr(align(64))]
-struct Place {
+pub(crate) struct Place {
     handle: AtomicUsize,
     /// Changed only while there is no handle.
     path: UnsafeCell<MaybeUninit<DirectPath<'static>>>,
@@ -49,6 +49,24 @@ impl Place {
     const fn empty() -> Self {
         Self { handle: AtomicUsize::new(NO_HANDLE), path: UnsafeCell::new(MaybeUninit::uninit()) }
     }
+
+    /// The window's handle; none of any window when it has left.
+    #[inline(always)]
+    pub(crate) fn handle(&self) -> MPI_Win {
+        MPI_Win(self.handle.load(Acquire))
+    }
+
+    /// The direct path of the window that is here, for a caller that holds the place instead of the handle.
+    #[inline(always)]
+    pub(crate) fn path(&'static self) -> Option<&'static DirectPath<'static>> {
+        // SAFETY: as in `find_cached`, with a handle that only the window of this place has had.
+        (self.handle.load(Acquire) != NO_HANDLE).then(|| unsafe { (*self.path.get()).assume_init_ref() })
+    }
+}
+
+/// The place of a handle's window, if it has one.
+pub(crate) fn used_place_of(win: MPI_Win) -> Option<&'static Place> {
+    place_of(win).filter(|place| place.handle() == win)
 }
 
 /// The direct path of a handle's window, if that has a place here.

@@ -45,12 +45,17 @@ pub(crate) fn note_lock(window: &Win) {
 #[inline(always)]
 pub(crate) fn try_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Option<()> {
     let path = find_cached(win).filter(|_| assert == 0)?;
-    let kind = match lock_type {
-        MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
-        MPI_LOCK_SHARED => LockKind::Shared,
-        _ => return None,
-    };
-    path.try_lock(kind, Rank(u32::try_from(rank).ok()?)).then_some(())
+    path.try_lock(lock_kind(lock_type)?, Rank(u32::try_from(rank).ok()?)).then_some(())
+}
+
+/// The kind of lock that an argument says.
+#[inline(always)]
+pub(crate) fn lock_kind(lock_type: c_int) -> Option<LockKind> {
+    match lock_type {
+        MPI_LOCK_EXCLUSIVE => Some(LockKind::Exclusive),
+        MPI_LOCK_SHARED => Some(LockKind::Shared),
+        _ => None,
+    }
 }
 
 /// An unlock, where no other rank holds the lock or waits for it; `None` likewise.

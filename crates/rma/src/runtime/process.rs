@@ -2,6 +2,7 @@
 
 use super::request::CollectiveRequest;
 use super::slots::Departures;
+use crate::agent::AgentPlace;
 use crate::collective::Machine;
 use crate::config::Configuration;
 use crate::host::{Block, NodeMemory};
@@ -33,6 +34,8 @@ pub struct Runtime {
     host: Arc<dyn Host>,
     /// The memory that this process shares with others of its node, when there are any.
     node_memory: Option<Arc<NodeMemory>>,
+    /// Serves others while the program computes.
+    pub(crate) agent: AgentPlace,
     /// Collectives that the engine's next step takes over.
     pub(crate) started: Arc<StartedCollectives>,
     /// What communicators that were freed have left in shared memory.
@@ -103,6 +106,7 @@ impl Runtime {
             configuration,
             host,
             node_memory,
+            agent: AgentPlace::default(),
             started,
             departures: Arc::default(),
             contexts: AtomicU64::new(1),
@@ -224,6 +228,14 @@ impl Runtime {
 
     pub(crate) fn host(&self) -> &dyn Host {
         &*self.host
+    }
+
+    /// What has to be before a window is made: the thread that serves others, where it starts with the first one.
+    ///
+    /// # Errors
+    /// When the system has no thread left.
+    pub fn prepare_window(&self) -> Result<()> {
+        self.agent.before_window(&self.engine)
     }
 
     /// Where a process is, seen from this one.

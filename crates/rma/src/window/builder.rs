@@ -220,6 +220,9 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
             return Err(Error::new(ErrorClass::Type, call, "elements without bytes cannot be exposed"));
         }
         let Self { communicator, name, hints, .. } = self;
+        if let Err(fault) = communicator.runtime().prepare_window() {
+            return Err(communicator.engine().refuse_window(communicator.group(), fault));
+        }
         let core = communicator.engine().create_window_with(communicator.group(), spec, hints)?;
         if let Some(name) = name {
             core.set_name(&name);

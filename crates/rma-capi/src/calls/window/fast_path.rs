@@ -81,7 +81,7 @@ pub(super) fn try_accumulate<C: Wide>(
 }
 
 #[inline(always)]
-fn accumulate_words<C: Wide>(
+pub(super) fn accumulate_words<C: Wide>(
     path: &DirectPath<'_>,
     origin: &Origin<C>,
     target: &Target<C>,
@@ -125,7 +125,7 @@ pub(super) fn try_get_accumulate<C: Wide>(
 }
 
 #[inline(always)]
-fn get_accumulate_words<C: Wide>(
+pub(super) fn get_accumulate_words<C: Wide>(
     path: &DirectPath<'_>,
     origin: &Origin<C>,
     result: &Origin<C>,
@@ -203,7 +203,18 @@ pub(super) fn try_compare_and_swap(
     target: &Target<c_int>,
     win: MPI_Win,
 ) -> Option<()> {
-    let path = find_cached(win)?;
+    compare_and_swap_on(find_cached(win)?, origin, compare, result, target)
+}
+
+/// Likewise, on a path that is known.
+#[inline(always)]
+pub(super) fn compare_and_swap_on(
+    path: &DirectPath<'_>,
+    origin: Memory,
+    compare: Memory,
+    result: Memory,
+    target: &Target<c_int>,
+) -> Option<()> {
     let kernel = CompareAndSwap::new(datatype::basic_type(target.datatype)?)?;
     let (len, (rank, disp)) = (dense_size(target.datatype), target.place()?);
     if !are_apart(origin, result, len) {
@@ -233,7 +244,12 @@ pub(super) fn compare_and_swap_decoded<N: Named>(
 /// `MPI_Win_lock_all`, where all locks are free or shared; `None` when the slow path has to be taken.
 #[inline(always)]
 pub(super) fn try_lock_all<N: Named>(assert: c_int, win: MPI_Win) -> Option<c_int> {
-    let path = find_cached(win).filter(|_| assert == 0)?;
+    lock_all_on::<N>(find_cached(win).filter(|_| assert == 0)?, win)
+}
+
+/// Likewise, on a path that is known.
+#[inline(always)]
+pub(super) fn lock_all_on<N: Named>(path: &DirectPath<'_>, win: MPI_Win) -> Option<c_int> {
     Some(match path.try_lock_all()? {
         Ok(()) => 0,
         Err(held) => decoded::lock_all::<N>(held, win),
@@ -243,13 +259,19 @@ pub(super) fn try_lock_all<N: Named>(assert: c_int, win: MPI_Win) -> Option<c_in
 /// `MPI_Win_unlock_all`, where all ranks are mapped, likewise.
 #[inline(always)]
 pub(super) fn try_unlock_all<N: Named>(win: MPI_Win) -> Option<c_int> {
-    Some(match find_cached(win)?.try_unlock_all()? {
+    unlock_all_on::<N>(find_cached(win)?, win)
+}
+
+/// Likewise, on a path that is known.
+#[inline(always)]
+pub(super) fn unlock_all_on<N: Named>(path: &DirectPath<'_>, win: MPI_Win) -> Option<c_int> {
+    Some(match path.try_unlock_all()? {
         Ok(()) => 0,
         Err(released) => decoded::unlock_all::<N>(released, win),
     })
 }
 
-/// What a call with a request does at once; `None`, and nothing done, when it cannot be.
+/// What a call whose window is known does at once; `None`, and nothing done, when it cannot be.
 #[inline(always)]
 pub(super) fn put_at_once<C: Wide>(
     path: &DirectPath<'_>,

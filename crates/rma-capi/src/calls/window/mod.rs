@@ -7,6 +7,7 @@ mod decoded;
 mod dynamic;
 mod fast_path;
 mod faults;
+mod guest;
 mod hints;
 mod requested;
 mod shared;

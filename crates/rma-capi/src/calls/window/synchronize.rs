@@ -7,10 +7,10 @@ use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::window::get;
 use crate::window::synchronize::{
-    assertions, members, note_lock, target, try_flush, try_flush_all, try_lock, try_sync, try_unlock,
+    assertions, lock_kind, members, note_lock, target, try_flush, try_flush_all, try_lock, try_sync,
+    try_unlock,
 };
 use rma::{Error, ErrorClass};
-use rma_core::epoch::LockKind;
 use std::ffi::c_int;
 
 entry! {
@@ -23,14 +23,10 @@ entry! {
     fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) raises Raiser::Win(win), first try_lock(lock_type, rank, assert, win).is_some(); |_| {
         let win = get(win)?;
         note_lock(win);
-        let kind = match lock_type {
-            MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
-            MPI_LOCK_SHARED => LockKind::Shared,
-            other => {
-                let cause = format!("lock_type is {other}, but must be MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED");
-                return Err(Error::new(ErrorClass::Locktype, "", cause));
-            }
-        };
+        let kind = lock_kind(lock_type).ok_or_else(|| {
+            let cause = format!("lock_type is {lock_type}, but must be MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED");
+            Error::new(ErrorClass::Locktype, "", cause)
+        })?;
         let assert = assertions(assert)?;
         match target(rank)? {
             Some(rank) => win.inner.lock(kind, rank, assert),

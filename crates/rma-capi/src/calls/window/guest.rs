@@ -1,0 +1,184 @@
+//! The fast paths as `librma_guest.so` calls them, which puts this library under another MPI. One of the few files with `unsafe`.
+//!
+//! The guest has looked its window and its predefined handles up already, and hands over what it has found: the window's place
+//! ([`Place`]), the number of bytes, or rank, datatype and operation in one word, so that each call takes registers alone and its last
+//! step is a jump here. From there on it is what the calls of programs do: the direct path, else their slow path. Errors go to the
+//! guest's function, which answers the code for its program.
+
+use super::communicate::narrow::{MPI_Accumulate, MPI_Get_accumulate};
+use super::communicate::wide::{MPI_Get_c, MPI_Put_c};
+use super::communicate::{MPI_Compare_and_swap, MPI_Fetch_and_op};
+use super::fast_path::{
+    accumulate_words, compare_and_swap_on, get_accumulate_words, lock_all_on, unlock_all_on,
+};
+use super::synchronize::{
+    MPI_Win_flush, MPI_Win_flush_all, MPI_Win_lock, MPI_Win_lock_all, MPI_Win_sync, MPI_Win_unlock,
+    MPI_Win_unlock_all,
+};
+use crate::abi::*;
+use crate::arguments::Memory;
+use crate::datatype::dense_size;
+use crate::entry::{Early, Named};
+use crate::start::{self, GatherFunction, Given, State};
+use crate::window::handle_cache::{Place, used_place_of};
+use crate::window::synchronize::lock_kind;
+use crate::window::transfer::{Origin, Target};
+use rma_core::ids::{Disp, Rank};
+use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
+
+/// Answers the program's code for one of this library's: the handler of its own window has got the error.
+type RaiseFunction = unsafe extern "C" fn(MPI_Win, c_int) -> c_int;
+
+static RAISE: OnceLock<RaiseFunction> = OnceLock::new();
+
+/// Rank, datatype and operation of a call: 32, 16 and 16 bits from the lowest on.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Aim(u64);
+
+impl Aim {
+    #[inline(always)]
+    fn rank(self) -> c_int {
+        self.0 as c_int
+    }
+
+    #[inline(always)]
+    fn datatype(self) -> MPI_Datatype {
+        MPI_Datatype((self.0 >> 32) as usize & 0xffff)
+    }
+
+    #[inline(always)]
+    fn op(self) -> MPI_Op {
+        MPI_Op((self.0 >> 48) as usize)
+    }
+
+    #[inline(always)]
+    fn origin(self, address: Memory, count: c_int) -> Origin<c_int> {
+        Origin::new(address, count, self.datatype())
+    }
+
+    #[inline(always)]
+    fn target(self, disp: MPI_Aint, count: c_int) -> Target<c_int> {
+        Target::new(self.rank(), disp, count, self.datatype())
+    }
+}
+
+#[inline(always)]
+fn peer(rank: c_int) -> Option<Rank> {
+    u32::try_from(rank).ok().map(Rank)
+}
+
+#[cold]
+#[inline(never)]
+fn raise(place: &'static Place, code: c_int) -> c_int {
+    match RAISE.get() {
+        // SAFETY: what the guest has handed over for this.
+        Some(raise) => unsafe { raise(place.handle(), code) },
+        None => code,
+    }
+}
+
+// SAFETY: a name of this library's own.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rma_guest_start(
+    rank: c_int,
+    size: c_int,
+    allgather: GatherFunction,
+    state: *mut c_void,
+    raise: RaiseFunction,
+) -> c_int {
+    let _ = RAISE.set(raise);
+    match (u32::try_from(rank), u32::try_from(size)) {
+        (Ok(rank), Ok(size)) if rank < size => {
+            start::give(Given { rank, size, function: allgather, state: State(state), is_of_guest: true });
+            0
+        }
+        _ => MPI_ERR_ARG,
+    }
+}
+
+// SAFETY: likewise.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rma_guest_place(win: MPI_Win) -> Option<&'static Place> {
+    used_place_of(win)
+}
+
+// SAFETY: likewise.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rma_guest_dense_size(datatype: MPI_Datatype) -> u64 {
+    dense_size(datatype)
+}
+
+/// Declares functions of the guest, each with what it tries first and the call of programs that is its slow path.
+macro_rules! for_guest {
+    ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal; |$path:ident| $first:expr, else $call:ident($($passed:expr),*);)*) => {$(
+        // SAFETY: a name of this library's own.
+        #[unsafe(export_name = $export)]
+        unsafe extern "C" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
+            #[allow(dead_code)] // most calls have no use for it
+            enum EntryPoint {}
+            impl Named for EntryPoint {
+                const NAME: &'static str = stringify!($call);
+            }
+            #[cold]
+            #[inline(never)]
+            extern "C" fn slow_path($($arg: $ty,)* $place: &'static Place) -> c_int {
+                // The body, not the name of the call: another library may have that.
+                let code = $call::body($($passed),*);
+                if code == 0 { 0 } else { raise($place, code) }
+            }
+            let first = || -> Option<c_int> {
+                let $path = $place.path()?;
+                Early::code($first)
+            };
+            match first() {
+                Some(0) => 0,
+                Some(code) => raise($place, code),
+                None => slow_path($($arg,)* $place),
+            }
+        }
+    )*};
+}
+
+for_guest! {
+    fn put(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_put";
+        |path| path.try_put(origin.readable_at_all(len)?, Rank(rank), Disp(disp)),
+        else MPI_Put_c(origin, len as MPI_Count, MPI_BYTE, rank as c_int, disp as MPI_Aint, len as MPI_Count, MPI_BYTE, place.handle());
+    fn get(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_get";
+        |path| path.try_get(origin.writable_at_all(len)?, Rank(rank), Disp(disp)),
+        else MPI_Get_c(origin, len as MPI_Count, MPI_BYTE, rank as c_int, disp as MPI_Aint, len as MPI_Count, MPI_BYTE, place.handle());
+    fn accumulate(origin: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_accumulate";
+        |path| accumulate_words(path, &aim.origin(origin, count), &aim.target(disp, count), aim.op()).is_some(),
+        else MPI_Accumulate(origin, count, aim.datatype(), aim.rank(), disp, count, aim.datatype(), aim.op(), place.handle());
+    fn get_accumulate(origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_get_accumulate";
+        |path| get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(disp, count), aim.op()).is_some(),
+        else MPI_Get_accumulate(origin, count, aim.datatype(), result, count, aim.datatype(), aim.rank(), disp, count, aim.datatype(), aim.op(), place.handle());
+    fn fetch_and_op(origin: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_fetch_and_op";
+        |path| get_accumulate_words(path, &aim.origin(origin, 1), &aim.origin(result, 1), &aim.target(disp, 1), aim.op()).is_some(),
+        else MPI_Fetch_and_op(origin, result, aim.datatype(), aim.rank(), disp, aim.op(), place.handle());
+    fn compare_and_swap(origin: Memory, compare: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_compare_and_swap";
+        |path| compare_and_swap_on(path, origin, compare, result, &aim.target(disp, 1)).is_some(),
+        else MPI_Compare_and_swap(origin, compare, result, aim.datatype(), aim.rank(), disp, place.handle());
+    fn lock(kind: c_int, rank: c_int; place) = "rma_guest_lock";
+        |path| path.try_lock(lock_kind(kind)?, peer(rank)?),
+        else MPI_Win_lock(kind, rank, 0, place.handle());
+    fn unlock(rank: c_int; place) = "rma_guest_unlock";
+        |path| path.try_unlock(peer(rank)?),
+        else MPI_Win_unlock(rank, place.handle());
+    fn flush(rank: c_int; place) = "rma_guest_flush";
+        |path| path.try_flush(peer(rank)?),
+        else MPI_Win_flush(rank, place.handle());
+    fn flush_all(; place) = "rma_guest_flush_all";
+        |path| path.try_flush_all(),
+        else MPI_Win_flush_all(place.handle());
+    fn lock_all(; place) = "rma_guest_lock_all";
+        |path| lock_all_on::<EntryPoint>(path, place.handle()),
+        else MPI_Win_lock_all(0, place.handle());
+    fn unlock_all(; place) = "rma_guest_unlock_all";
+        |path| unlock_all_on::<EntryPoint>(path, place.handle()),
+        else MPI_Win_unlock_all(place.handle());
+    fn sync(; place) = "rma_guest_sync";
+        |path| path.try_sync(),
+        else MPI_Win_sync(place.handle());
+}
