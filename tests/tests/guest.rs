@@ -8,6 +8,7 @@
 use rma_tests::c::{Library, Plan, Source, run};
 use rma_tests::job::{Job, is_second_pass, program};
 use rma_tests::paths::PATHS;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -30,13 +31,15 @@ const SUBJECTS: [&str; 12] = [
 ];
 
 /// One of each subject that has its own code in the guest.
-const FEW: [&str; 9] = [
+const FEW: [&str; 11] = [
     "atomic_types",
     "errhandler_win",
     "type_derived",
     "win_alloc_mem",
     "win_attributes",
+    "type_large_counts",
     "win_names_and_info",
+    "win_profiled",
     "win_pscw",
     "win_threads",
     "window_dynamic_regions",
@@ -116,6 +119,49 @@ fn the_command_puts_the_guest_in_front_by_itself() {
     }
 }
 
+/// Fortran's bindings come to names that the guest has, by either module, and their windows are taken over.
+#[test]
+fn windows_of_fortran_programs_are_taken_over() {
+    if is_second_pass() {
+        return;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/windows.F90");
+    for host in [Library::mpich(), Library::open_mpi()].into_iter().flatten() {
+        for words in [&["-cpp"][..], &["-cpp", "-DF08"]] {
+            let what = format!("{} {words:?}", host.name);
+            let Some((job, _folder)) = host.fortran_program(2, &program("rma-guest"), &source, words) else {
+                println!("skipped: {what} needs a compiler of Fortran");
+                continue;
+            };
+            let ended = job.variables(&[("RMA_GUEST_VERBOSE", "1")]).limit(LIMIT).run();
+            assert!(ended.status.success() && ended.stdout.contains("no errors"), "{what}: {ended:#?}");
+            assert!(
+                ended.stderr.matches("the window is taken over").count() >= 4,
+                "{what}: {}",
+                ended.stderr
+            );
+        }
+    }
+}
+
+/// A program without windows has no thread of the library.
+#[test]
+fn the_thread_starts_with_the_first_window() {
+    if is_second_pass() {
+        return;
+    }
+    for host in [Library::mpich(), Library::open_mpi()].into_iter().flatten() {
+        let name = host.name;
+        let (job, _folder) = host.one_program(2, &program("rma-guest"), "win_agent_thread");
+        let ended = job.limit(LIMIT).run();
+        assert!(ended.status.success(), "{name}: {ended:#?}");
+        for rank in 0..2 {
+            let line = format!("agents of rank {rank}: 0 1");
+            assert!(ended.stdout.contains(&line), "{name}: {}", ended.stdout);
+        }
+    }
+}
+
 /// Both names of every call that the guest has: profilers and Fortran's bindings use either.
 #[test]
 fn each_call_has_both_names() {
@@ -134,5 +180,8 @@ fn each_call_has_both_names() {
         assert!(names.contains(&format!("P{call}").as_str()), "{call}");
     }
     // What else it exports would stand in the way of others.
-    assert!(names.iter().all(|name| name.starts_with("MPI_") || name.starts_with("PMPI_")), "{names:?}");
+    let of_fortran = ["mpi_win_get_attr_", "pmpi_win_get_attr_", "MPII_Win_get_attr"];
+    let is_known =
+        |name: &&str| name.starts_with("MPI_") || name.starts_with("PMPI_") || of_fortran.contains(name);
+    assert!(names.iter().all(is_known), "{names:?}");
 }

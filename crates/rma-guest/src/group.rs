@@ -3,9 +3,38 @@
 use crate::abi::Handle;
 use crate::errors::{ERR_GROUP, Failure};
 use crate::library::host;
-use crate::memory::read_handle;
+use crate::memory::{handle, read_handle};
+use crate::table::Table;
 use crate::{ours, theirs};
 use std::ffi::c_int;
+
+/// Groups that epochs were opened to, until the program frees them.
+static KNOWN: Table<16> = Table::new();
+
+/// The library's group of one of the program's, which stays until [`forget`]; `None` when a member is not in the world.
+///
+/// # Safety
+/// A group that the program has.
+pub(crate) unsafe fn find(group: Handle) -> Result<Option<Handle>, Box<Failure>> {
+    if let Some(own) = KNOWN.find(group) {
+        return Ok(Some(own));
+    }
+    // SAFETY: as the caller promises.
+    let Some(new) = unsafe { Group::of(group) }? else { return Ok(None) };
+    let own = new.handle();
+    std::mem::forget(new);
+    KNOWN.insert(group, own);
+    Ok(Some(own))
+}
+
+/// The program frees a group: its handle may be another's next.
+pub(crate) fn forget(group: Handle) {
+    if KNOWN.len() > 0
+        && let Some(own) = KNOWN.remove(handle(group))
+    {
+        drop(Group(own));
+    }
+}
 
 /// A group of the library, freed when it is dropped.
 #[derive(Debug)]

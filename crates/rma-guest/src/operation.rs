@@ -2,11 +2,21 @@
 
 use crate::abi::{Handle, OPERATIONS};
 use crate::errors::{ERR_OP, Failure};
+use crate::fixed::Fixed;
 use crate::library::host;
 use crate::memory::handle;
 use crate::table::Table;
 
 static KNOWN: Table<32> = Table::new();
+
+/// Of these those that are found at once.
+static PREDEFINED: Fixed<256> = Fixed::new();
+
+/// The library's operation, if it is found at once.
+#[inline(always)]
+pub(crate) fn find_predefined(op: Handle) -> Option<Handle> {
+    PREDEFINED.find(handle(op))
+}
 
 /// The library's operation.
 #[inline(always)]
@@ -22,6 +32,7 @@ pub(crate) fn enter_predefined() {
         let theirs = host().handle_of(named);
         if theirs != 0 {
             KNOWN.insert(theirs, named.standard);
+            PREDEFINED.insert(theirs, named.standard);
         }
     }
 }

@@ -1,11 +1,17 @@
 //! Functions of this project's library that the guest itself calls.
 
-use crate::abi::{Aint, Handle};
-use crate::library::declare;
+use crate::abi::{Count, Handle};
+use crate::library::{Symbol, declare};
 use std::ffi::{c_char, c_int, c_void};
 
 /// The allgather that a start is made of.
 pub(crate) type Gather = unsafe extern "C" fn(*const c_void, c_int, *mut c_void, *mut c_void) -> c_int;
+
+/// Where a window is in the library.
+pub(crate) type Place = *mut c_void;
+
+/// What raises an error of the library on a window of its own.
+pub(crate) type Raise = unsafe extern "C" fn(Handle, c_int) -> c_int;
 
 /// `MPI_COMM_WORLD` of the standard ABI.
 pub(crate) const WORLD: Handle = 0x101;
@@ -21,7 +27,7 @@ const ERRORS_RETURN: Handle = 0x143;
 pub(crate) const PROC_NULL: c_int = -3;
 
 declare! { of_own:
-    fn start_gathered = c"PMPIX_Start_gathered"(rank: c_int, size: c_int, gather: Gather, state: *mut c_void);
+    fn start = c"rma_guest_start"(rank: c_int, size: c_int, gather: Gather, state: *mut c_void, raise: Raise);
     fn init_thread = c"PMPI_Init_thread"(argc: *mut c_void, argv: *mut c_void, asked: c_int, provided: *mut c_int);
     fn finalize = c"PMPI_Finalize"();
     fn error_class = c"PMPI_Error_class"(code: c_int, class: *mut c_int);
@@ -39,6 +45,7 @@ declare! { of_own:
     fn info_get_nkeys = c"PMPI_Info_get_nkeys"(info: Handle, n: *mut c_int);
     fn info_get_nthkey = c"PMPI_Info_get_nthkey"(info: Handle, n: c_int, key: *mut c_char);
     fn win_set_errhandler = c"PMPI_Win_set_errhandler"(win: Handle, handler: Handle);
+    fn win_get_attr = c"PMPI_Win_get_attr"(win: Handle, key: c_int, value: *mut c_void, flag: *mut c_int);
     fn win_free = c"PMPI_Win_free"(win: *mut Handle);
     fn test = c"PMPI_Test"(request: *mut Handle, flag: *mut c_int, status: *mut c_void);
     fn wait = c"PMPI_Wait"(request: *mut Handle, status: *mut c_void);
@@ -46,17 +53,33 @@ declare! { of_own:
     fn type_commit = c"PMPI_Type_commit"(kind: *mut Handle);
     fn type_free = c"PMPI_Type_free"(kind: *mut Handle);
     fn type_dup = c"PMPI_Type_dup"(old: Handle, new: *mut Handle);
-    fn type_contiguous = c"PMPI_Type_contiguous"(n: c_int, old: Handle, new: *mut Handle);
-    fn type_vector = c"PMPI_Type_vector"(n: c_int, len: c_int, stride: c_int, old: Handle, new: *mut Handle);
-    fn type_create_hvector = c"PMPI_Type_create_hvector"(n: c_int, len: c_int, stride: Aint, old: Handle, new: *mut Handle);
-    fn type_indexed = c"PMPI_Type_indexed"(n: c_int, lens: *const c_int, at: *const c_int, old: Handle, new: *mut Handle);
-    fn type_create_hindexed = c"PMPI_Type_create_hindexed"(n: c_int, lens: *const c_int, at: *const Aint, old: Handle, new: *mut Handle);
-    fn type_create_indexed_block = c"PMPI_Type_create_indexed_block"(n: c_int, len: c_int, at: *const c_int, old: Handle, new: *mut Handle);
-    fn type_create_hindexed_block = c"PMPI_Type_create_hindexed_block"(n: c_int, len: c_int, at: *const Aint, old: Handle, new: *mut Handle);
-    fn type_create_struct = c"PMPI_Type_create_struct"(n: c_int, lens: *const c_int, at: *const Aint, olds: *const Handle, new: *mut Handle);
-    fn type_create_subarray = c"PMPI_Type_create_subarray"(dims: c_int, sizes: *const c_int, parts: *const c_int, starts: *const c_int, order: c_int, old: Handle, new: *mut Handle);
-    fn type_create_darray = c"PMPI_Type_create_darray"(size: c_int, rank: c_int, dims: c_int, sizes: *const c_int, distributions: *const c_int, arguments: *const c_int, processes: *const c_int, order: c_int, old: Handle, new: *mut Handle);
-    fn type_create_resized = c"PMPI_Type_create_resized"(old: Handle, lb: Aint, extent: Aint, new: *mut Handle);
+    fn type_contiguous = c"PMPI_Type_contiguous_c"(n: Count, old: Handle, new: *mut Handle);
+    fn type_vector = c"PMPI_Type_vector_c"(n: Count, len: Count, stride: Count, old: Handle, new: *mut Handle);
+    fn type_create_hvector = c"PMPI_Type_create_hvector_c"(n: Count, len: Count, stride: Count, old: Handle, new: *mut Handle);
+    fn type_indexed = c"PMPI_Type_indexed_c"(n: Count, lens: *const Count, at: *const Count, old: Handle, new: *mut Handle);
+    fn type_create_hindexed = c"PMPI_Type_create_hindexed_c"(n: Count, lens: *const Count, at: *const Count, old: Handle, new: *mut Handle);
+    fn type_create_indexed_block = c"PMPI_Type_create_indexed_block_c"(n: Count, len: Count, at: *const Count, old: Handle, new: *mut Handle);
+    fn type_create_hindexed_block = c"PMPI_Type_create_hindexed_block_c"(n: Count, len: Count, at: *const Count, old: Handle, new: *mut Handle);
+    fn type_create_struct = c"PMPI_Type_create_struct_c"(n: Count, lens: *const Count, at: *const Count, olds: *const Handle, new: *mut Handle);
+    fn type_create_subarray = c"PMPI_Type_create_subarray_c"(dims: c_int, sizes: *const Count, parts: *const Count, starts: *const Count, order: c_int, old: Handle, new: *mut Handle);
+    fn type_create_darray = c"PMPI_Type_create_darray_c"(size: c_int, rank: c_int, dims: c_int, sizes: *const Count, distributions: *const c_int, arguments: *const c_int, processes: *const c_int, order: c_int, old: Handle, new: *mut Handle);
+    fn type_create_resized = c"PMPI_Type_create_resized_c"(old: Handle, lb: Count, extent: Count, new: *mut Handle);
+}
+
+/// The place of a window, which a call at once needs; null when it has none.
+pub(crate) fn place(win: Handle) -> Place {
+    static SYMBOL: Symbol = Symbol::of_own(c"rma_guest_place");
+    type Function = unsafe extern "C" fn(Handle) -> Place;
+    // SAFETY: the library's function of this name has this type, and takes any handle.
+    unsafe { std::mem::transmute::<*mut c_void, Function>(SYMBOL.address())(win) }
+}
+
+/// Bytes of an element of a predefined datatype whose elements lie without gaps; 0 of all others.
+pub(crate) fn dense_size(kind: Handle) -> u64 {
+    static SYMBOL: Symbol = Symbol::of_own(c"rma_guest_dense_size");
+    type Function = unsafe extern "C" fn(Handle) -> u64;
+    // SAFETY: the library's function of this name has this type, and takes any handle.
+    unsafe { std::mem::transmute::<*mut c_void, Function>(SYMBOL.address())(kind) }
 }
 
 /// Errors of a communicator are returned to the guest, which raises them at the host.

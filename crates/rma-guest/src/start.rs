@@ -3,7 +3,7 @@
 use crate::abi::{Handle, STANDARD};
 use crate::library::{host, own};
 use crate::memory::{read_handle, set_mask, write_handle};
-use crate::{communicator, datatype, operation, ours, report, theirs, world};
+use crate::{at_once, communicator, datatype, operation, ours, report, theirs, window, world};
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
@@ -28,7 +28,9 @@ pub(crate) fn begin() {
     }
     world::know(rank, size);
     tell_host();
-    let loaded = own();
+    let loaded = own().and_then(|own| {
+        if at_once::open(own.object) { Ok(()) } else { Err("libmpi_abi.so.1 is not of the same build") }
+    });
     if !all_agree(loaded.is_ok()) {
         let why = loaded.err().unwrap_or("another rank has no library");
         if rank == 0 || loaded.is_err() {
@@ -92,9 +94,9 @@ unsafe fn join(rank: c_int, size: c_int) -> Result<(), String> {
         *WORLD.lock() = Some(read_handle(room.as_ptr().cast(), 0));
         theirs::query_thread(&raw mut level);
         let index = constants.threads.iter().position(|known| *known == level).unwrap_or(3);
-        let code = ours::start_gathered(rank, size, gather, null_mut());
+        let code = ours::start(rank, size, gather, null_mut(), window::raise);
         if code != 0 {
-            return Err(format!("MPIX_Start_gathered answers {code}"));
+            return Err(format!("the library's start answers {code}"));
         }
         let code = ours::init_thread(null_mut(), null_mut(), STANDARD.threads[index], &raw mut provided);
         if code == 0 { Ok(()) } else { Err(format!("MPI_Init_thread of the library answers {code}")) }

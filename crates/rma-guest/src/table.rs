@@ -10,12 +10,40 @@ use rustc_hash::FxHashMap;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
+/// No handle of a host.
+const NO_KEY: usize = usize::MAX;
+
 /// A key and its value.
-#[derive(Debug, Default)]
-struct Record {
-    /// No handle of a host is 0.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// [`NO_KEY`] while it is unused.
     key: AtomicUsize,
     value: AtomicUsize,
+}
+
+impl Record {
+    pub(crate) const fn unused() -> Self {
+        Self { key: AtomicUsize::new(NO_KEY), value: AtomicUsize::new(0) }
+    }
+}
+
+/// The record of the key that was found last: the shortest way to a value, by which it is found while others are not asked for.
+#[derive(Debug)]
+pub(crate) struct Last(AtomicPtr<Record>);
+
+impl Last {
+    /// `unused` is the record before the first one.
+    pub(crate) const fn new(unused: &'static Record) -> Self {
+        Self(AtomicPtr::new(std::ptr::from_ref(unused).cast_mut()))
+    }
+
+    /// The value of a key, of which only the bits of `mask` count.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: usize, mask: usize) -> Option<usize> {
+        // SAFETY: never null, and memory of records is never given back.
+        let record = unsafe { &*self.0.load(Acquire) };
+        if (record.key.load(Acquire) ^ key) & mask != 0 { None } else { Some(record.value.load(Relaxed)) }
+    }
 }
 
 /// A table of up to any number of records, the last `PLACES` of which are found at once.
@@ -48,15 +76,30 @@ impl<const PLACES: usize> Table<PLACES> {
     /// The value of a key.
     #[inline(always)]
     pub(crate) fn find(&self, key: usize) -> Option<usize> {
+        match self.find_in_place(key) {
+            None if self.len.load(Relaxed) != 0 => self.find_slowly(key),
+            found => found,
+        }
+    }
+
+    /// Looks a key up for [`Last::find`]; says whether it is there.
+    pub(crate) fn find_for(&self, last: &Last, key: usize) -> bool {
+        let all = self.all.lock();
+        let record = all.records.get(&key);
+        if let Some(record) = record {
+            // SYNC POINT table: as for a place.
+            last.0.store(std::ptr::from_ref::<Record>(record).cast_mut(), Release);
+        }
+        record.is_some()
+    }
+
+    #[inline(always)]
+    fn find_in_place(&self, key: usize) -> Option<usize> {
         // SYNC POINT table: what was stored before a record got into its place.
         let record = self.places[place_of::<PLACES>(key)].load(Acquire);
         // SAFETY: memory of records is never given back.
-        if let Some(record) = unsafe { record.as_ref() }
-            && record.key.load(Acquire) == key
-        {
-            return Some(record.value.load(Relaxed));
-        }
-        if self.len.load(Relaxed) == 0 { None } else { self.find_slowly(key) }
+        let record = unsafe { record.as_ref() }?;
+        (record.key.load(Acquire) == key).then(|| record.value.load(Relaxed))
     }
 
     #[cold]
@@ -75,7 +118,7 @@ impl<const PLACES: usize> Table<PLACES> {
         let record = *all
             .records
             .entry(key)
-            .or_insert_with(|| all.unused.pop().unwrap_or_else(|| Box::leak(Box::default())));
+            .or_insert_with(|| all.unused.pop().unwrap_or_else(|| Box::leak(Box::new(Record::unused()))));
         record.value.store(value, Relaxed);
         record.key.store(key, Release);
         self.len.store(all.records.len(), Relaxed);
@@ -99,10 +142,17 @@ impl<const PLACES: usize> Table<PLACES> {
         }
         let record = all.records.remove(&key)?;
         self.len.store(all.records.len(), Relaxed);
-        record.key.store(0, Release);
+        record.key.store(NO_KEY, Release);
         let value = record.value.load(Relaxed);
         all.unused.push(record);
         Some(value)
+    }
+
+    /// The key of a value, found by a look at all.
+    pub(crate) fn key_of(&self, value: usize) -> Option<usize> {
+        let all = self.all.lock();
+        let mut records = all.records.iter();
+        records.find(|(_, record)| record.value.load(Relaxed) == value).map(|(key, _)| *key)
     }
 
     /// Number of keys.
@@ -119,7 +169,7 @@ impl<const PLACES: usize> Table<PLACES> {
 
 /// The place of a key: handles of one kind differ in low bits, or are addresses of structures of one size.
 #[inline(always)]
-const fn place_of<const PLACES: usize>(key: usize) -> usize {
+pub(crate) const fn place_of<const PLACES: usize>(key: usize) -> usize {
     let spread = (key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (spread >> (64 - PLACES.trailing_zeros())) as usize
 }

@@ -1,8 +1,9 @@
 //! Functions of the host that the guest itself calls, by the names that no tool wraps.
 
-use crate::abi::{Aint, Handle};
-use crate::library::declare;
+use crate::abi::{Aint, Count, Handle};
+use crate::library::{Symbol, declare, host};
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
 
 /// A function that copies an attribute.
 pub(crate) type Copy =
@@ -47,6 +48,8 @@ declare! { of_host:
     fn type_size = c"PMPI_Type_size"(kind: Handle, size: *mut c_int);
     fn type_get_envelope = c"PMPI_Type_get_envelope"(kind: Handle, numbers: *mut c_int, addresses: *mut c_int, kinds: *mut c_int, combiner: *mut c_int);
     fn type_get_contents = c"PMPI_Type_get_contents"(kind: Handle, numbers: c_int, addresses: c_int, kinds: c_int, n: *mut c_int, a: *mut Aint, k: *mut c_void);
+    fn type_get_envelope_c = c"PMPI_Type_get_envelope_c"(kind: Handle, numbers: *mut Count, addresses: *mut Count, counts: *mut Count, kinds: *mut Count, combiner: *mut c_int);
+    fn type_get_contents_c = c"PMPI_Type_get_contents_c"(kind: Handle, numbers: Count, addresses: Count, counts: Count, kinds: Count, n: *mut c_int, a: *mut Aint, c: *mut Count, k: *mut c_void);
     fn win_create_dynamic = c"PMPI_Win_create_dynamic"(info: Handle, comm: Handle, win: *mut c_void);
     fn win_free = c"PMPI_Win_free"(win: *mut c_void);
     fn win_call_errhandler = c"PMPI_Win_call_errhandler"(win: Handle, code: c_int);
@@ -55,4 +58,21 @@ declare! { of_host:
     fn grequest_complete = c"PMPI_Grequest_complete"(request: Handle);
     fn status_set_elements = c"PMPI_Status_set_elements"(status: *mut c_void, kind: Handle, n: c_int);
     fn status_set_cancelled = c"PMPI_Status_set_cancelled"(status: *mut c_void, flag: c_int);
+}
+
+/// Whether it tells contents with large counts.
+pub(crate) fn has_large_counts() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| host().object.has(c"PMPI_Type_get_contents_c"))
+}
+
+/// Open MPI's window of a number of Fortran's.
+///
+/// # Safety
+/// A number of the host, which is Open MPI.
+pub(crate) unsafe fn win_f2c(number: c_int) -> Handle {
+    static SYMBOL: Symbol = Symbol::of_host(c"PMPI_Win_f2c");
+    type Function = unsafe extern "C" fn(c_int) -> Handle;
+    // SAFETY: the host's function of this name has this type.
+    unsafe { std::mem::transmute::<*mut c_void, Function>(SYMBOL.address())(number) }
 }

@@ -130,11 +130,36 @@ impl Library {
         let Built::Program(program) = self.compile(&source, directory.path()) else {
             panic!("{name} cannot be built with {}", self.name);
         };
+        (self.started_by(ranks, command, &program), directory)
+    }
+
+    /// The same of a program in Fortran, with these words for its compiler; `None` when the library has none.
+    ///
+    /// # Panics
+    /// When it cannot be built.
+    pub fn fortran_program(
+        &self,
+        ranks: u32,
+        command: &Path,
+        source: &Path,
+        words: &[&str],
+    ) -> Option<(Job, TempDir)> {
+        let name = self.compiler.file_name()?.to_str()?.replace("mpicc", "mpif90");
+        let compiler = Some(self.compiler.with_file_name(name)).filter(|path| path.is_file())?;
+        let directory = workshop();
+        let program = directory.path().join("program");
+        let mut compile = Command::new(compiler);
+        compile.args(words).arg(source).arg("-o").arg(&program).current_dir(directory.path());
+        let output = compile.output().expect("the compiler can be started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some((self.started_by(ranks, command, &program), directory))
+    }
+
+    fn started_by(&self, ranks: u32, command: &Path, program: &Path) -> Job {
         let mut started = Command::new(command);
         started.args(&self.launcher).args(["-n", &ranks.to_string()]).arg(program);
         let variables = self.variables.iter().map(|(name, value)| (*name, value.as_str()));
-        let job = Job::command(started).variables(&variables.collect::<Vec<_>>());
-        (job, directory)
+        Job::command(started).variables(&variables.collect::<Vec<_>>())
     }
 
     /// Builds all programs into a directory, two at a time.

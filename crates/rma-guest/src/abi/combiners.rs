@@ -30,8 +30,12 @@ use Combiner::{
     IndexedBlock, Named, Resized, Struct, Subarray, Vector,
 };
 
-/// Number in the standard ABI, in MPICH's and in Open MPI's.
-const COMBINERS: [([c_int; 3], Combiner); 16] = [
+/// A number that no ABI has.
+const NONE: c_int = -1;
+
+/// Number in the standard ABI, in MPICH's and in Open MPI's. Those of Fortran's first constructors, which have integers where there are
+/// addresses now, tell the same.
+pub(super) const COMBINERS: [([c_int; 3], Combiner); 19] = [
     ([101, 1, 0], Named),
     ([102, 2, 1], Dup),
     ([103, 3, 2], Contiguous),
@@ -48,6 +52,9 @@ const COMBINERS: [([c_int; 3], Combiner); 16] = [
     ([114, 16, 15], F90Complex),
     ([115, 17, 16], F90Integer),
     ([116, 18, 17], Resized),
+    ([NONE, 5, 4], Hvector),
+    ([NONE, 8, 7], Hindexed),
+    ([NONE, 11, 10], Struct),
 ];
 
 impl Combiner {

@@ -70,7 +70,7 @@ pub(crate) const STANDARD: Constants = Constants {
 };
 
 /// MPICH's own ABI, which MVAPICH and others share.
-const MPICH: Constants = Constants {
+pub(super) const MPICH: Constants = Constants {
     comm_world: 0x4400_0000,
     comm_self: 0x4400_0001,
     info_null: 0x1c00_0000,
@@ -94,7 +94,7 @@ const MPICH: Constants = Constants {
 };
 
 /// Open MPI's ABI, without its handles.
-const OPEN_MPI: Constants = Constants {
+pub(super) const OPEN_MPI: Constants = Constants {
     comm_world: 0,
     comm_self: 0,
     info_null: 0,

@@ -7,6 +7,8 @@ mod classes;
 mod combiners;
 mod constants;
 mod handles;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub(crate) use classes::class_for;

@@ -62,22 +62,58 @@ macro_rules! entry {
     )*};
 }
 
+/// Functions that the library may do at once, which is tried first: what it answers is the program's code. The way of
+/// [`on_window`] is a function apart, so that the first try keeps nothing for it.
+macro_rules! first_at_once {
+    ($(fn $name:ident($($arg:ident: $ty:ty),* ; $win:ident) $first:expr;)*) => {
+        $crate::calls::entry! {$(
+            fn $name($($arg: $ty,)* $win: $crate::arguments::Window); |host, own| {
+                #[cold]
+                #[inline(never)]
+                unsafe extern "C" fn slow_path($($arg: $ty,)* $win: $crate::arguments::Window) -> std::ffi::c_int {
+                    // SAFETY: the program's arguments, as the standard has them for this function.
+                    unsafe {
+                        // Of another window than the call before.
+                        if $crate::window::find_place($win.0)
+                            && let Some(code) = $first
+                        {
+                            return code;
+                        }
+                        $crate::calls::translated!($win, self::host, self::own, $($arg),*)
+                    }
+                }
+                match $first {
+                    Some(code) => code,
+                    None => slow_path($($arg,)* $win),
+                }
+            }
+        )*}
+    };
+}
+
+/// A call on a window: the host's, or, with translated arguments, the library's.
+macro_rules! translated {
+    ($win:ident, $host:path, $own:path, $($arg:ident),*) => {
+        match $crate::window::find($win.0) {
+            None => $host($($arg,)* $win),
+            Some(window) => {
+                $(let $arg = match $crate::arguments::Argument::own($arg, window) {
+                    Ok(argument) => argument,
+                    Err(failure) => return failure.raise_at_window($win.0),
+                };)*
+                $crate::errors::settle($win.0, $own($($arg,)* $crate::arguments::Window(window)))
+            }
+        }
+    };
+}
+
 /// Functions on a window, `win`, whose arguments the library gets translated.
 macro_rules! on_window {
     ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* ; $win:ident $(,)?);)*) => {
         $crate::calls::entry! {$(
             $(#[$meta])*
             fn $name($($arg: $ty,)* $win: $crate::arguments::Window); |host, own| {
-                match $crate::window::find($win.0) {
-                    None => host($($arg,)* $win),
-                    Some(window) => {
-                        $(let $arg = match $crate::arguments::Argument::own($arg, window) {
-                            Ok(argument) => argument,
-                            Err(failure) => return failure.raise_at_window($win.0),
-                        };)*
-                        $crate::errors::settle($win.0, own($($arg,)* $crate::arguments::Window(window)))
-                    }
-                }
+                $crate::calls::translated!($win, self::host, self::own, $($arg),*)
             }
         )*}
     };
@@ -111,4 +147,4 @@ macro_rules! with_request {
     };
 }
 
-pub(crate) use {entry, on_window, with_request};
+pub(crate) use {entry, first_at_once, on_window, translated, with_request};

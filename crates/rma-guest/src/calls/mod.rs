@@ -3,11 +3,13 @@
 mod communicate;
 mod complete;
 mod create;
+mod datatype;
 mod declare;
 mod errors;
+mod fortran;
 mod life;
 mod memory;
 mod query;
 mod synchronize;
 
-use declare::{entry, on_window, with_request};
+use declare::{entry, first_at_once, on_window, translated, with_request};

@@ -7,6 +7,7 @@ use crate::errors::{Failure, settle};
 use crate::info::Hints;
 use crate::library::host as the_host;
 use crate::memory::{flag as as_flag, handle, store, write_handle};
+use crate::ours;
 use crate::window::find;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -68,20 +69,36 @@ entry! {
         let keys = &the_host().constants.window_keys;
         match (find(win), keys.iter().position(|known| *known == key)) {
             (Some(window), Some(index)) => {
-                let mut found: *mut c_void = null_mut();
-                let code = own(window, STANDARD.window_keys[index], (&raw mut found).cast(), flag);
-                if code != 0 {
-                    return settle(win, code);
-                }
+                let found = match predefined(window, index, flag) {
+                    Ok(found) => found,
+                    Err(code) => return settle(win, code),
+                };
                 if value.is_null() {
                     return Failure::new(crate::errors::ERR_ARG, "attribute_val is null").raise_at_window(handle(win));
                 }
-                store(value, as_host_has_it(index, found));
+                store(value, found);
                 store(flag.cast(), as_flag(true));
                 0
             }
             _ => host(win, key, value, flag),
         }
+    }
+}
+
+/// The predefined attribute that stands at `index` of the keys, as the host has it, or the library's code.
+///
+/// # Safety
+/// A window of the library, and room for a flag or null.
+pub(super) unsafe fn predefined(
+    window: Handle,
+    index: usize,
+    flag: *mut c_int,
+) -> Result<*mut c_void, c_int> {
+    let mut found: *mut c_void = null_mut();
+    // SAFETY: as the caller promises; room for an address.
+    unsafe {
+        let code = ours::win_get_attr(window, STANDARD.window_keys[index], (&raw mut found).cast(), flag);
+        if code == 0 { Ok(as_host_has_it(index, found)) } else { Err(code) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A datatype of the library with the same constructor, and the same numbers, as one of the host.
 
-use super::contents::Contents;
-use crate::abi::{Combiner, Handle, STANDARD};
+use super::contents::{Contents, combiner};
+use crate::abi::{Combiner, Count, Handle, STANDARD};
 use crate::errors::{ERR_TYPE, Failure};
 use crate::library::host;
 use crate::memory::write_handle;
@@ -89,13 +89,11 @@ fn predefined(kind: Handle, combiner: Combiner) -> Result<Option<Handle>, Box<Fa
 /// # Safety
 /// A datatype that the host has given with contents.
 unsafe fn give_back(kind: Handle) {
-    let [mut n, mut a, mut k, mut combiner] = [0; 4];
     let mut room = [0usize; 1];
-    // SAFETY: as the caller promises; room for four numbers and a handle.
+    // SAFETY: as the caller promises; room for a handle.
     unsafe {
-        theirs::type_get_envelope(kind, &raw mut n, &raw mut a, &raw mut k, &raw mut combiner);
         let is_made = !matches!(
-            Combiner::of(host().family, combiner),
+            combiner(kind),
             None | Some(Combiner::Named | Combiner::F90Real | Combiner::F90Complex | Combiner::F90Integer)
         );
         if is_made {
@@ -105,55 +103,74 @@ unsafe fn give_back(kind: Handle) {
     }
 }
 
-/// Calls the constructor: numbers, addresses and datatypes stand as MPI 5.0 table 5.1 lists them.
+/// Calls the constructor with the contents where [`Contents`] has them.
 fn construct(contents: &Contents, built: &[Built]) -> Result<Handle, Box<Failure>> {
-    let Contents { combiner, numbers, addresses, .. } = contents;
-    let is_whole = !numbers.is_empty() || matches!(combiner, Combiner::Dup | Combiner::Resized);
-    let (Some(first), true) = (built.first().map(|built| built.handle), is_whole) else {
-        if *combiner == Combiner::Struct {
-            return empty();
-        }
-        return Err(Failure::new(ERR_TYPE, "the contents of a datatype are not told"));
+    let Contents { combiner, numbers, counts, .. } = contents;
+    let Some(first) = built.first().map(|built| built.handle) else {
+        return if *combiner == Combiner::Struct { empty() } else { Err(incomplete()) };
     };
     let mut new = ours::DATATYPE_NULL;
-    let (to, n, i, a) = (&raw mut new, numbers, numbers.as_ptr(), addresses.as_ptr());
-    let count = n.first().copied().unwrap_or(0);
+    let (to, at) = (&raw mut new, counts.as_ptr());
+    let count = counts.first().copied().unwrap_or(0);
     let len = count as usize;
-    // SAFETY: arrays are as long as the constructor's count says, because that is how the host has stored them.
+    if counts.len() < counts_of(*combiner, len, numbers) {
+        return Err(incomplete());
+    }
+    // SAFETY: there are as many counts as the constructor takes; arrays lie one behind the other.
     let code = unsafe {
         match combiner {
             Combiner::Dup => ours::type_dup(first, to),
             Combiner::Contiguous => ours::type_contiguous(count, first, to),
-            Combiner::Vector => ours::type_vector(count, n[1], n[2], first, to),
-            Combiner::Hvector => ours::type_create_hvector(count, n[1], addresses[0], first, to),
-            Combiner::Indexed => ours::type_indexed(count, i.add(1), i.add(1 + len), first, to),
-            Combiner::Hindexed => ours::type_create_hindexed(count, i.add(1), a, first, to),
-            Combiner::IndexedBlock => ours::type_create_indexed_block(count, n[1], i.add(2), first, to),
-            Combiner::HindexedBlock => ours::type_create_hindexed_block(count, n[1], a, first, to),
+            Combiner::Vector => ours::type_vector(count, counts[1], counts[2], first, to),
+            Combiner::Hvector => ours::type_create_hvector(count, counts[1], counts[2], first, to),
+            Combiner::Indexed => ours::type_indexed(count, at.add(1), at.add(1 + len), first, to),
+            Combiner::Hindexed => ours::type_create_hindexed(count, at.add(1), at.add(1 + len), first, to),
+            Combiner::IndexedBlock => ours::type_create_indexed_block(count, counts[1], at.add(2), first, to),
+            Combiner::HindexedBlock => {
+                ours::type_create_hindexed_block(count, counts[1], at.add(2), first, to)
+            }
+            Combiner::Struct if built.len() < len => return Err(incomplete()),
             Combiner::Struct => {
                 let olds: Vec<Handle> = built.iter().map(|built| built.handle).collect();
-                ours::type_create_struct(count, i.add(1), a, olds.as_ptr(), to)
+                ours::type_create_struct(count, at.add(1), at.add(1 + len), olds.as_ptr(), to)
             }
             Combiner::Subarray => {
-                let order = order(n[1 + 3 * len]);
-                ours::type_create_subarray(
-                    count,
-                    i.add(1),
-                    i.add(1 + len),
-                    i.add(1 + 2 * len),
-                    order,
-                    first,
-                    to,
-                )
+                let (dims, order) = (numbers[0], order(numbers[1]));
+                let (parts, starts) = (at.add(dims as usize), at.add(2 * dims as usize));
+                ours::type_create_subarray(dims, at, parts, starts, order, first, to)
             }
-            Combiner::Darray => return darray(numbers, first),
-            Combiner::Resized => ours::type_create_resized(first, addresses[0], addresses[1], to),
+            Combiner::Darray => return darray(numbers, counts, first),
+            Combiner::Resized => ours::type_create_resized(first, counts[0], counts[1], to),
             Combiner::Named | Combiner::F90Real | Combiner::F90Complex | Combiner::F90Integer => {
                 return Err(Failure::new(ERR_TYPE, "a predefined datatype has no constructor"));
             }
         }
     };
     if code == 0 { Ok(new) } else { Err(Failure::of_code(code)) }
+}
+
+/// How many counts a constructor takes whose first one is `len`; more than there are where its numbers are missing.
+fn counts_of(combiner: Combiner, len: usize, numbers: &[c_int]) -> usize {
+    let dims = |place: usize, more: usize| match numbers.get(place) {
+        Some(dims) if numbers.len() >= more => *dims as usize,
+        _ => usize::MAX / 4,
+    };
+    match combiner {
+        Combiner::Named | Combiner::F90Real | Combiner::F90Complex | Combiner::F90Integer | Combiner::Dup => {
+            0
+        }
+        Combiner::Contiguous => 1,
+        Combiner::Vector | Combiner::Hvector => 3,
+        Combiner::Indexed | Combiner::Hindexed | Combiner::Struct => 1 + 2 * len,
+        Combiner::IndexedBlock | Combiner::HindexedBlock => 2 + len,
+        Combiner::Subarray => 3 * dims(0, 2),
+        Combiner::Darray => dims(2, 4 + 3 * numbers.get(2).map_or(0, |dims| *dims as usize)),
+        Combiner::Resized => 2,
+    }
+}
+
+fn incomplete() -> Box<Failure> {
+    Failure::new(ERR_TYPE, "the contents of a datatype are not told")
 }
 
 /// A structure of nothing.
@@ -164,7 +181,7 @@ fn empty() -> Result<Handle, Box<Failure>> {
     if code == 0 { Ok(new) } else { Err(Failure::of_code(code)) }
 }
 
-fn darray(numbers: &[c_int], old: Handle) -> Result<Handle, Box<Failure>> {
+fn darray(numbers: &[c_int], sizes: &[Count], old: Handle) -> Result<Handle, Box<Failure>> {
     let dims = numbers[2] as usize;
     let part = |index: usize| &numbers[3 + index * dims..][..dims];
     let constants = &host().constants;
@@ -175,8 +192,8 @@ fn darray(numbers: &[c_int], old: Handle) -> Result<Handle, Box<Failure>> {
     let argument = |theirs: &c_int| {
         if *theirs == constants.distributions[3] { STANDARD.distributions[3] } else { *theirs }
     };
-    let distributions: Vec<c_int> = part(1).iter().map(distribution).collect();
-    let arguments: Vec<c_int> = part(2).iter().map(argument).collect();
+    let distributions: Vec<c_int> = part(0).iter().map(distribution).collect();
+    let arguments: Vec<c_int> = part(1).iter().map(argument).collect();
     let mut new = ours::DATATYPE_NULL;
     // SAFETY: each array has as many numbers as there are dimensions.
     let code = unsafe {
@@ -184,11 +201,11 @@ fn darray(numbers: &[c_int], old: Handle) -> Result<Handle, Box<Failure>> {
             numbers[0],
             numbers[1],
             numbers[2],
-            part(0).as_ptr(),
+            sizes.as_ptr(),
             distributions.as_ptr(),
             arguments.as_ptr(),
-            part(3).as_ptr(),
-            order(numbers[3 + 4 * dims]),
+            part(2).as_ptr(),
+            order(numbers[3 + 3 * dims]),
             old,
             &raw mut new,
         )

@@ -4,6 +4,7 @@ use super::build::build;
 use crate::abi::{DATATYPES, Handle};
 use crate::attribute::not_copied;
 use crate::errors::Failure;
+use crate::fixed::Fixed;
 use crate::library::host;
 use crate::memory::handle;
 use crate::table::Table;
@@ -15,6 +16,36 @@ use std::sync::OnceLock;
 /// A program uses few at a time; the predefined ones are among them.
 static KNOWN: Table<256> = Table::new();
 
+/// Those that the program has committed; the values mean nothing.
+static COMMITTED: Table<64> = Table::new();
+
+/// Of these the predefined ones; each value has the size in its upper half.
+static PREDEFINED: Fixed<4096> = Fixed::new();
+
+/// A predefined datatype.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Predefined(usize);
+
+impl Predefined {
+    /// The library's handle.
+    #[inline(always)]
+    pub(crate) fn handle(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Bytes of an element, if elements lie without gaps; else 0.
+    #[inline(always)]
+    pub(crate) fn dense_size(self) -> u64 {
+        self.0 as u64 >> 32
+    }
+}
+
+/// The library's datatype, if it is a predefined one that is found at once.
+#[inline(always)]
+pub(crate) fn find_predefined(kind: Handle) -> Option<Predefined> {
+    PREDEFINED.find(handle(kind)).map(Predefined)
+}
+
 /// The library's datatype.
 #[inline(always)]
 pub(crate) fn find(kind: Handle) -> Result<Handle, Box<Failure>> {
@@ -25,12 +56,37 @@ pub(crate) fn find(kind: Handle) -> Result<Handle, Box<Failure>> {
     }
 }
 
+/// The program has committed one.
+pub(crate) fn note_commit(kind: Handle) {
+    let kind = handle(kind);
+    if KNOWN.find(kind).is_none() && COMMITTED.find(kind).is_none() {
+        COMMITTED.insert(kind, 1);
+        if !watch(kind) {
+            COMMITTED.remove(kind);
+        }
+    }
+}
+
+/// A duplicate is committed if the original is (MPI 5.0 §5.1.10).
+pub(crate) fn note_duplicate(old: Handle, new: Handle) {
+    if COMMITTED.find(handle(old)).is_some() {
+        note_commit(new);
+    }
+}
+
+/// Has [`on_free`] called when the host frees one; says whether it takes the attribute, which predefined ones may not.
+fn watch(kind: Handle) -> bool {
+    // SAFETY: a datatype that the program has handed over.
+    unsafe { theirs::type_set_attr(kind, *key(), null_mut()) == 0 }
+}
+
 /// Enters those that are there from the start.
 pub(crate) fn enter_predefined() {
     for named in DATATYPES {
         let theirs = host().handle_of(named);
         if theirs != 0 {
             KNOWN.insert(theirs, named.standard);
+            PREDEFINED.insert(theirs, named.standard | (ours::dense_size(named.standard) << 32) as usize);
         }
     }
 }
@@ -46,16 +102,16 @@ fn make(kind: Handle) -> Result<Handle, Box<Failure>> {
         return Ok(built.handle);
     }
     let mut own = built.handle;
-    // SAFETY: the datatype that was made above, and one of the host that is no predefined one.
+    // SAFETY: the datatype that was made above.
     unsafe {
-        ours::type_commit(&raw mut own);
-        KNOWN.insert(kind, own);
-        if theirs::type_set_attr(kind, *key(), null_mut()) != 0 {
-            KNOWN.remove(kind);
+        if COMMITTED.find(kind).is_none() {
             ours::type_free(&raw mut own);
-            return Err(Failure::new(crate::errors::ERR_TYPE, "the datatype takes no attribute"));
+            return Err(Failure::new(crate::errors::ERR_TYPE, "the datatype was not committed"));
         }
+        ours::type_commit(&raw mut own);
     }
+    // Its attribute is there since it was committed.
+    KNOWN.insert(kind, own);
     Ok(own)
 }
 
@@ -71,6 +127,7 @@ fn key() -> &'static c_int {
 }
 
 unsafe extern "C" fn on_free(kind: Handle, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+    COMMITTED.remove(handle(kind));
     if let Some(mut own) = KNOWN.remove(handle(kind)) {
         // SAFETY: the datatype that was made for it, which no call uses any more.
         unsafe { ours::type_free(&raw mut own) };

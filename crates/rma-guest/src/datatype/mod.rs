@@ -5,4 +5,4 @@ mod build;
 mod contents;
 mod known;
 
-pub(crate) use known::{enter_predefined, find};
+pub(crate) use known::{enter_predefined, find, find_predefined, note_commit, note_duplicate};

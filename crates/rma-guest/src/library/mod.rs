@@ -9,5 +9,6 @@ mod own;
 mod symbol;
 
 pub(crate) use host::host;
+pub(crate) use object::{Object, next_of};
 pub(crate) use own::own;
 pub(crate) use symbol::{Symbol, declare};

@@ -52,7 +52,8 @@ impl Object {
         if first.is_null() { self.find(&name) as usize } else { first as usize }
     }
 
-    pub(super) fn has(self, name: &CStr) -> bool {
+    /// Whether it defines a name.
+    pub(crate) fn has(self, name: &CStr) -> bool {
         !self.find(name).is_null()
     }
 }
@@ -68,6 +69,16 @@ fn open(path: &Path, flags: c_int) -> Option<Object> {
 pub(super) fn next(name: &CStr) -> *const c_void {
     // SAFETY: a string.
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+}
+
+/// As [`next`], of a function that the program calls by this name: it ends where there is none.
+pub(crate) fn next_of(name: &CStr) -> *const c_void {
+    let found = next(name);
+    if found.is_null() {
+        eprintln!("rma-guest: the MPI of this program has no {}", name.to_string_lossy());
+        std::process::abort();
+    }
+    found
 }
 
 /// The file of the object that an address lies in.

@@ -1,0 +1,286 @@
+//! Calls that the library may do at once: what they need is found without a call, and is all in registers, so that the last step is a
+//! jump there.
+//!
+//! Each answers `None`, and has done nothing, for a window or an argument that is not found so: then the call goes the way of all
+//! ([`crate::calls`]). What the library cannot do at once it does as if it had been called by that way.
+
+use crate::abi::{Aint, Handle, STANDARD};
+use crate::arguments::{LockType, Op, Rank, Type};
+use crate::library::{Object, host};
+use crate::ours::Place;
+use crate::{datatype, operation, window};
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed};
+
+/// Numbers of the host's exclusive and shared locks.
+static LOCKS: [AtomicI32; 2] = [const { AtomicI32::new(c_int::MIN) }; 2];
+
+/// Declares functions of the library, whose addresses are all looked up at the start.
+macro_rules! of_library {
+    ($(fn $name:ident = $text:literal($($arg:ident: $ty:ty),*);)*) => {
+        mod address {
+            use super::*;
+            $(#[allow(non_upper_case_globals)] // the function's name
+            pub(super) static $name: AtomicPtr<c_void> = AtomicPtr::new(null_mut());)*
+        }
+
+        const ALL: &[(&CStr, &AtomicPtr<c_void>)] = &[$(($text, &address::$name)),*];
+
+        /// The functions themselves.
+        mod library {
+            use super::*;
+            $(
+                /// # Safety
+                /// A place of a window that is taken over, and what the standard has for the call.
+                #[inline(always)]
+                pub(super) unsafe fn $name($($arg: $ty),*) -> c_int {
+                    type Function = unsafe extern "C" fn($($ty),*) -> c_int;
+                    // SAFETY: no window has a place before `open` has found all functions, each of which has this type.
+                    unsafe {
+                        let function = std::mem::transmute::<*mut c_void, Function>(address::$name.load(Relaxed));
+                        function($($arg),*)
+                    }
+                }
+            )*
+        }
+    };
+}
+
+of_library! {
+    fn put = c"rma_guest_put"(origin: *const c_void, len: u64, rank: c_int, disp: Aint, place: Place);
+    fn get = c"rma_guest_get"(origin: *mut c_void, len: u64, rank: c_int, disp: Aint, place: Place);
+    fn accumulate = c"rma_guest_accumulate"(origin: *const c_void, count: c_int, aim: u64, disp: Aint, place: Place);
+    fn get_accumulate = c"rma_guest_get_accumulate"(origin: *const c_void, result: *mut c_void, count: c_int, aim: u64, disp: Aint, place: Place);
+    fn fetch_and_op = c"rma_guest_fetch_and_op"(origin: *const c_void, result: *mut c_void, aim: u64, disp: Aint, place: Place);
+    fn compare_and_swap = c"rma_guest_compare_and_swap"(origin: *const c_void, compare: *const c_void, result: *mut c_void, aim: u64, disp: Aint, place: Place);
+    fn lock = c"rma_guest_lock"(kind: c_int, rank: c_int, place: Place);
+    fn unlock = c"rma_guest_unlock"(rank: c_int, place: Place);
+    fn flush = c"rma_guest_flush"(rank: c_int, place: Place);
+    fn flush_all = c"rma_guest_flush_all"(place: Place);
+    fn lock_all = c"rma_guest_lock_all"(place: Place);
+    fn unlock_all = c"rma_guest_unlock_all"(place: Place);
+    fn sync = c"rma_guest_sync"(place: Place);
+}
+
+/// Looks all functions up; says whether they are there, as they are in a library of the same build.
+pub(crate) fn open(library: Object) -> bool {
+    for (place, lock) in LOCKS.iter().zip(host().constants.locks) {
+        place.store(lock, Relaxed);
+    }
+    ALL.iter().all(|(name, place)| {
+        let address = library.find(name);
+        place.store(address, Relaxed);
+        !address.is_null()
+    })
+}
+
+/// One side of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side(pub(crate) c_int, pub(crate) Type);
+
+impl Side {
+    #[inline(always)]
+    fn is(self, other: Self) -> bool {
+        self.0 == other.0 && self.1.0 == other.1.0
+    }
+}
+
+/// The bytes of a call on as many elements of one type on both sides.
+#[inline(always)]
+fn bytes(here: Side, there: Side, rank: Rank, disp: Aint) -> Option<u64> {
+    if here.1.0 != there.1.0 {
+        return None;
+    }
+    if here.0 != there.0 {
+        return None;
+    }
+    // One look at all signs.
+    if i64::from(rank.0 | here.0) | (disp as i64) < 0 {
+        return None;
+    }
+    let size = datatype::find_predefined(there.1.0)?.dense_size();
+    if size == 0 {
+        return None;
+    }
+    // An `int` times the size of an element is no more.
+    Some(here.0 as u64 * size)
+}
+
+/// Rank, datatype and operation in a word, as the library takes them apart.
+#[inline(always)]
+fn aim(rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
+    if rank.0 < 0 {
+        return None;
+    }
+    let kind = datatype::find_predefined(kind.0)?.handle();
+    let op = match op {
+        Some(op) => operation::find_predefined(op.0)?,
+        None => 0,
+    };
+    Some(rank.0 as u64 | u64::from(kind) << 32 | (op as u64) << 48)
+}
+
+#[inline(always)]
+pub(crate) unsafe fn put(
+    origin: *const c_void,
+    here: Side,
+    rank: Rank,
+    disp: Aint,
+    there: Side,
+    win: Handle,
+) -> Option<c_int> {
+    let place = window::place(win)?;
+    let len = bytes(here, there, rank, disp)?;
+    // SAFETY: the window is taken over, and the program's arguments are as the standard has them. So below.
+    Some(unsafe { library::put(origin, len, rank.0, disp, place) })
+}
+
+#[inline(always)]
+pub(crate) unsafe fn get(
+    origin: *mut c_void,
+    here: Side,
+    rank: Rank,
+    disp: Aint,
+    there: Side,
+    win: Handle,
+) -> Option<c_int> {
+    let place = window::place(win)?;
+    let len = bytes(here, there, rank, disp)?;
+    // SAFETY: as for `put`.
+    Some(unsafe { library::get(origin, len, rank.0, disp, place) })
+}
+
+#[inline(always)]
+pub(crate) unsafe fn accumulate(
+    origin: *const c_void,
+    here: Side,
+    rank: Rank,
+    disp: Aint,
+    there: Side,
+    op: Op,
+    win: Handle,
+) -> Option<c_int> {
+    let place = window::place(win)?;
+    if !(here.is(there)) {
+        return None;
+    }
+    let aim = aim(rank, there.1, Some(op))?;
+    // SAFETY: as for `put`.
+    Some(unsafe { library::accumulate(origin, here.0, aim, disp, place) })
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // as many as the standard has
+pub(crate) unsafe fn get_accumulate(
+    origin: *const c_void,
+    here: Side,
+    result: *mut c_void,
+    back: Side,
+    rank: Rank,
+    disp: Aint,
+    there: Side,
+    op: Op,
+    win: Handle,
+) -> Option<c_int> {
+    let place = window::place(win)?;
+    if !(here.is(there) && back.is(there)) {
+        return None;
+    }
+    let aim = aim(rank, there.1, Some(op))?;
+    // SAFETY: as for `put`.
+    Some(unsafe { library::get_accumulate(origin, result, here.0, aim, disp, place) })
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // as many as the standard has
+pub(crate) unsafe fn fetch_and_op(
+    origin: *const c_void,
+    result: *mut c_void,
+    kind: Type,
+    rank: Rank,
+    disp: Aint,
+    op: Op,
+    win: Handle,
+) -> Option<c_int> {
+    let place = window::place(win)?;
+    let aim = aim(rank, kind, Some(op))?;
+    // SAFETY: as for `put`.
+    Some(unsafe { library::fetch_and_op(origin, result, aim, disp, place) })
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // as many as the standard has
+pub(crate) unsafe fn compare_and_swap(
+    origin: *const c_void,
+    compare: *const c_void,
+    result: *mut c_void,
+    kind: Type,
+    rank: Rank,
+    disp: Aint,
+    win: Handle,
+) -> Option<c_int> {
+    let place = window::place(win)?;
+    let aim = aim(rank, kind, None)?;
+    // SAFETY: as for `put`.
+    Some(unsafe { library::compare_and_swap(origin, compare, result, aim, disp, place) })
+}
+
+#[inline(always)]
+pub(crate) unsafe fn lock(kind: LockType, rank: Rank, assert: c_int, win: Handle) -> Option<c_int> {
+    let place = window::place(win)?;
+    if !(assert == 0 && rank.0 >= 0) {
+        return None;
+    }
+    let index = LOCKS.iter().position(|lock| lock.load(Relaxed) == kind.0)?;
+    // SAFETY: as for `put`.
+    Some(unsafe { library::lock(STANDARD.locks[index], rank.0, place) })
+}
+
+#[inline(always)]
+pub(crate) unsafe fn unlock(rank: Rank, win: Handle) -> Option<c_int> {
+    let place = window::place(win)?;
+    if !(rank.0 >= 0) {
+        return None;
+    }
+    // SAFETY: as for `put`.
+    Some(unsafe { library::unlock(rank.0, place) })
+}
+
+#[inline(always)]
+pub(crate) unsafe fn flush(rank: Rank, win: Handle) -> Option<c_int> {
+    let place = window::place(win)?;
+    if !(rank.0 >= 0) {
+        return None;
+    }
+    // SAFETY: as for `put`.
+    Some(unsafe { library::flush(rank.0, place) })
+}
+
+#[inline(always)]
+pub(crate) unsafe fn flush_all(win: Handle) -> Option<c_int> {
+    // SAFETY: as for `put`.
+    window::place(win).map(|place| unsafe { library::flush_all(place) })
+}
+
+#[inline(always)]
+pub(crate) unsafe fn lock_all(assert: c_int, win: Handle) -> Option<c_int> {
+    let place = window::place(win)?;
+    if !(assert == 0) {
+        return None;
+    }
+    // SAFETY: as for `put`.
+    Some(unsafe { library::lock_all(place) })
+}
+
+#[inline(always)]
+pub(crate) unsafe fn unlock_all(win: Handle) -> Option<c_int> {
+    // SAFETY: as for `put`.
+    window::place(win).map(|place| unsafe { library::unlock_all(place) })
+}
+
+#[inline(always)]
+pub(crate) unsafe fn sync(win: Handle) -> Option<c_int> {
+    // SAFETY: as for `put`.
+    window::place(win).map(|place| unsafe { library::sync(place) })
+}

@@ -1,0 +1,54 @@
+//! What stands for the predefined objects of the host: a table that is filled before windows are taken over, and never changed after.
+//!
+//! Each key has one place, and one that finds its place taken is not here: the caller has a table of all ([`crate::table`]).
+
+use crate::table::place_of;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Keys and values in `PLACES` places.
+#[derive(Debug)]
+pub(crate) struct Fixed<const PLACES: usize>([Entry; PLACES]);
+
+#[derive(Debug)]
+struct Entry {
+    /// No handle of a host is 0.
+    key: AtomicUsize,
+    value: AtomicUsize,
+}
+
+impl<const PLACES: usize> Fixed<PLACES> {
+    pub(crate) const fn new() -> Self {
+        const { assert!(PLACES.is_power_of_two() && PLACES > 1) };
+        Self([const { Entry { key: AtomicUsize::new(0), value: AtomicUsize::new(0) } }; PLACES])
+    }
+
+    /// Enters a key, if its place is free. By the thread that starts, before windows are taken over.
+    pub(crate) fn insert(&self, key: usize, value: usize) {
+        let entry = &self.0[place_of::<PLACES>(key)];
+        if entry.key.load(Relaxed) == 0 {
+            entry.value.store(value, Relaxed);
+            entry.key.store(key, Relaxed);
+        }
+    }
+
+    /// The value of a key that is here.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: usize) -> Option<usize> {
+        let entry = &self.0[place_of::<PLACES>(key)];
+        (entry.key.load(Relaxed) == key).then(|| entry.value.load(Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fixed;
+
+    #[test]
+    fn the_first_key_of_a_place_stays() {
+        let fixed = Fixed::<2>::new();
+        (1..=10).for_each(|key| fixed.insert(key, key * 10));
+        let found: Vec<usize> = (1..=10).filter(|key| fixed.find(*key) == Some(key * 10)).collect();
+        assert_eq!(found.len(), 2);
+        assert!((1..=10).all(|key| found.contains(&key) == fixed.find(key).is_some()));
+    }
+}
