@@ -6,6 +6,7 @@
 
 use super::libraries::{Family, Library, fixed_arguments};
 use super::results::{Column, Transport};
+use std::path::Path;
 use std::process::Command;
 
 /// A set of settings.
@@ -83,7 +84,7 @@ pub(crate) struct Setup {
     pub(crate) column: Column,
     library: Library,
     environment: Vec<(&'static str, &'static str)>,
-    arguments: Vec<&'static str>,
+    arguments: Vec<String>,
 }
 
 impl Setup {
@@ -106,6 +107,8 @@ pub(crate) fn setups(libraries: &[Library], is_quick: bool) -> Vec<Setup> {
                     && variant.transport == transport
                     && own_words(library).contains(variant.needs)
                     && !(is_quick && variant.is_extra)
+                    // Its packets are ours, whatever the host's settings.
+                    && !(library.guest.is_some() && transport == Transport::Tcp)
             });
             let mine: Vec<&Variant> = mine.collect();
             setups.extend(mine.iter().map(|variant| setup(library, variant, mine.len() > 1)));
@@ -124,10 +127,12 @@ fn own_words(library: &Library) -> &str {
 fn setup(library: &Library, variant: &Variant, is_one_of_several: bool) -> Setup {
     let environment: Vec<(&str, &str)> =
         variant.environment.split(' ').filter_map(|assignment| assignment.split_once('=')).collect();
-    let arguments: Vec<&str> = fixed_arguments(library.family)
+    let arguments: Vec<String> = fixed_arguments(library.family)
         .iter()
         .copied()
         .chain(variant.arguments.split(' ').filter(|argument| !argument.is_empty()))
+        .map(str::to_owned)
+        .chain(library.guest.iter().flat_map(|guest| preload(library.family, guest)))
         .collect();
     let suffix = |separator| match is_one_of_several {
         true => format!("{separator}{}", variant.name),
@@ -146,6 +151,15 @@ fn setup(library: &Library, variant: &Variant, is_one_of_several: bool) -> Setup
     Setup { column, library: library.clone(), environment, arguments }
 }
 
+/// What has a launcher put the guest in front of the program, and not in front of itself.
+fn preload(family: Family, guest: &Path) -> Vec<String> {
+    let guest = guest.display().to_string();
+    match family {
+        Family::OpenMpi => vec!["-x".to_owned(), format!("LD_PRELOAD={guest}")],
+        Family::Ours | Family::Mpich => vec!["-genv".to_owned(), "LD_PRELOAD".to_owned(), guest],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +175,7 @@ mod tests {
             compiler: "cc".into(),
             launcher: "/b/run".into(),
             program: "/t/bench".into(),
+            guest: None,
         }
     }
 
@@ -177,6 +192,26 @@ mod tests {
         assert_eq!(keys("Open MPI v4.1.4, x", Family::OpenMpi, true), ["k-shm", "k-tcp"]);
         assert_eq!(keys("Open MPI v4.1.4, x", Family::OpenMpi, false), ["k-shm", "k-pt2pt-tcp", "k-ucx-tcp"]);
         assert_eq!(keys("rma 0.1", Family::Ours, false), ["k-shm", "k-tcp"]);
+    }
+
+    #[test]
+    fn the_guest_is_in_front_of_programs_through_shared_memory() {
+        let guest = Some("/g.so".into());
+        let of =
+            |family| setups(&[Library { guest: guest.clone(), ..library(family, "Open MPI v5.") }], false);
+        for (family, words) in [
+            (Family::Mpich, &["-genv", "LD_PRELOAD", "/g.so", "-n", "2"][..]),
+            (Family::OpenMpi, &["-x", "LD_PRELOAD=/g.so", "-n", "2"]),
+        ] {
+            let setups = of(family);
+            let command = setups[0].command(2, &[]);
+            let arguments: Vec<&OsStr> = command.get_args().collect();
+            let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+            assert!(
+                setups.len() == 1 && arguments.windows(words.len()).any(|some| some == words),
+                "{arguments:?}"
+            );
+        }
     }
 
     #[test]

@@ -49,6 +49,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     beside: Option<PathBuf>,
 
+    /// Each other library a second time, with the guest in front.
+    #[arg(long)]
+    guest: bool,
+
     /// How often everything is measured, however long that takes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     repetitions: Option<u32>,
@@ -58,7 +62,7 @@ pub(crate) struct Args {
     check: Option<PathBuf>,
 
     /// Measure nothing: make the report, or the comparison, from saved results.
-    #[arg(long, value_name = "RESULTS.json", conflicts_with_all = ["quick", "only", "ranks", "peers", "prefix", "beside", "repetitions"])]
+    #[arg(long, value_name = "RESULTS.json", conflicts_with_all = ["quick", "only", "ranks", "peers", "prefix", "beside", "guest", "repetitions"])]
     from: Option<PathBuf>,
 
     /// Put the table of budgets into docs/performance.md as well; with --sweep, plots and tables into docs/tuning.md.
@@ -130,6 +134,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
             slower.iter().for_each(|row| println!("- {}", row.describe()));
         }
     }
+    let behind = regression::of_guests(&results);
+    behind.iter().for_each(|row| println!("With the guest: {}", row.describe()));
+    if args.guest && behind.is_empty() {
+        println!("With the guest no row takes 1.15 of our library's time, or longer than the host.");
+    }
     match saved {
         Some(saved) => check(&saved, &results),
         None => Ok(ExitCode::SUCCESS),
@@ -149,13 +158,18 @@ fn measure(workspace: &Workspace, args: &Args, directory: &Path) -> Result<Resul
         eprintln!("The load of the machine is {:.2}: something else is running.", machine.load_before);
     }
     let mut prefixes = with_ours(args, directory)?;
+    let guests = prefixes.iter().map(|prefix| prefix.join("lib/librma_guest.so"));
+    let guest = guests.filter(|_| args.guest).find(|guest| guest.is_file());
+    if args.guest && guest.is_none() {
+        return Err("--guest: librma_guest.so is not installed with our library".to_owned());
+    }
     prefixes.extend(peers::installed(workspace.target()));
     let runner = Runner::new(directory.join("work"))?;
     let mut libraries = libraries::find(
         &runner,
         &workspace.root().join("crates/rma-bench/c"),
         &prefixes,
-        args.beside.as_deref(),
+        (args.beside.as_deref(), guest.as_deref()),
     )?;
     if let Some(names) = &args.peers {
         libraries.retain(|library| is_wanted(library, names));
@@ -177,7 +191,8 @@ fn measure(workspace: &Workspace, args: &Args, directory: &Path) -> Result<Resul
 fn sweep_variables(workspace: &Workspace, args: &Args, directory: &Path) -> Outcome {
     let prefixes = with_ours(args, directory)?;
     let runner = Runner::new(directory.join("work"))?;
-    let libraries = libraries::find(&runner, &workspace.root().join("crates/rma-bench/c"), &prefixes, None)?;
+    let libraries =
+        libraries::find(&runner, &workspace.root().join("crates/rma-bench/c"), &prefixes, (None, None))?;
     let ours = libraries.iter().find(|library| library.is_ours);
     let ours = ours.ok_or("our library does not build, so there is nothing to vary")?;
     let Args { sweep, values, only, repetitions, .. } = args;

@@ -3,7 +3,8 @@
 //! A library is a compiler wrapper and a launcher. Known places: our own `rmacc` and `rmarun`, Debian's `mpicc.mpich` and
 //! `mpicc.openmpi`, an `mpicc` in the path that is neither, what `--install-peers` has installed, and directories named on
 //! the command line. What does not build or start is left out with a line that says so. An older build of this library
-//! (`--beside`) is started as ours is, and counts as another library.
+//! (`--beside`) is started as ours is, and counts as another library. With `--guest` each other library is there a second time, with the
+//! guest in front.
 
 use super::job::Runner;
 use std::fs;
@@ -39,6 +40,8 @@ pub(crate) struct Library {
     pub(crate) launcher: PathBuf,
     /// The benchmark program, built with it.
     pub(crate) program: PathBuf,
+    /// The guest in front of it.
+    pub(crate) guest: Option<PathBuf>,
 }
 
 /// Compiler and launcher, before anything was tried.
@@ -59,6 +62,9 @@ const PAIRS: [(&str, &[&str]); 4] = [
 /// Options of the C compiler; the same for all.
 const FLAGS: [&str; 4] = ["-std=gnu11", "-O2", "-Wall", "-pthread"];
 
+/// What the key of a library with the guest has at its end.
+pub(crate) const WITH_GUEST: &str = "-guest";
+
 /// What the key of an older build has at its end.
 pub(crate) const OLDER: &str = "-before";
 
@@ -68,7 +74,7 @@ pub(crate) fn find(
     runner: &Runner,
     sources: &Path,
     prefixes: &[PathBuf],
-    older: Option<&Path>,
+    (older, guest): (Option<&Path>, Option<&Path>),
 ) -> Result<Vec<Library>, String> {
     let mut places: Vec<PathBuf> = prefixes.iter().map(|prefix| prefix.join("bin")).collect();
     places.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
@@ -81,11 +87,27 @@ pub(crate) fn find(
             Err(reason) => eprintln!("{} is left out: {reason}", candidate.compiler.display()),
         }
     }
+    if let Some(guest) = guest {
+        let hosts = libraries.iter().filter(|library| !library.is_ours);
+        let with_guest: Vec<Library> = hosts.map(|host| host.with_guest(guest)).collect();
+        libraries.extend(with_guest);
+    }
     if let Some(prefix) = older {
         libraries.push(find_older(runner, sources, prefix)?);
     }
     libraries.sort_by_key(|library| (!library.is_ours, library.key.clone()));
     Ok(libraries)
+}
+
+impl Library {
+    fn with_guest(&self, guest: &Path) -> Self {
+        Self {
+            key: format!("{}{WITH_GUEST}", self.key),
+            name: format!("{} with guest", self.name),
+            guest: Some(guest.to_owned()),
+            ..self.clone()
+        }
+    }
 }
 
 /// The older build of ours below this prefix.
@@ -155,7 +177,7 @@ fn build(
     let (name, key) = names(family, &version);
     let Candidate { compiler, launcher } = candidate.clone();
     let is_ours = family == Family::Ours;
-    Ok(Ok(Library { key, name, family, is_ours, version, compiler, launcher, program }))
+    Ok(Ok(Library { key, name, family, is_ours, version, compiler, launcher, program, guest: None }))
 }
 
 /// What a launcher of that family needs on every machine: nothing is pinned, so that all are treated alike.

@@ -30,5 +30,6 @@ mod units;
 mod vary;
 
 pub(crate) use command::{Args, run};
+pub(crate) use peers::install as install_peers;
 pub(crate) use report::MARKS as BUDGET_MARKS;
 pub(crate) use vary::MARKS as SWEEP_MARKS;

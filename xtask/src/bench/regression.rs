@@ -6,7 +6,7 @@
 
 use super::cases::rows;
 use super::figures::Figure;
-use super::libraries::OLDER;
+use super::libraries::{OLDER, WITH_GUEST};
 use super::results::{Column, Measurement, RAW, Results, Transport};
 use super::units;
 use std::collections::BTreeSet;
@@ -81,19 +81,52 @@ pub(crate) fn beside(results: &Results) -> Option<Vec<Regression>> {
         let columns = key(|column| column.is_ours).zip(key(|column| column.key.contains(OLDER)));
         let Some((ours, older)) = columns else { continue };
         has_older = true;
-        let of_ours = results.measurements.iter().filter(|measurement| measurement.column == ours);
-        let rows: BTreeSet<_> = of_ours.map(|m| (m.case.clone(), m.size, m.ranks)).collect();
-        for (case, size, ranks) in rows {
-            let figure = |column: &str| results.figure(column, &case, size, ranks);
-            let Some((then, now)) = figure(&older).zip(figure(&ours)) else { continue };
-            let (before, after) = (then.per_operation(), now.per_operation());
-            if after / before > 1.0 + FLOOR {
-                let what = format!("{} {case} {}, {ranks} ranks", transport.word(), units::bytes(size));
-                slower.push(Regression { what, before, after, threshold: 1.0 + FLOOR, machine: None });
+        slower.extend(longer(results, transport, [&older, &ours], 1.0 + FLOOR));
+    }
+    has_older.then_some(slower)
+}
+
+/// What a call may take with the guest, by our own C library's time.
+const OF_GUEST: f64 = 1.15;
+
+/// The rows of windows in which a library with the guest takes longer than it may: than our own library, or than the host alone.
+pub(crate) fn of_guests(results: &Results) -> Vec<Regression> {
+    let mut behind = Vec::new();
+    for transport in Transport::ALL {
+        let columns: Vec<&Column> = results.columns_of(transport).collect();
+        for column in &columns {
+            let key = column.key.replacen(WITH_GUEST, "", 1);
+            if key == column.key {
+                continue;
+            }
+            let ours = columns.iter().find(|other| other.is_ours).map(|other| (&other.key, OF_GUEST));
+            let host = columns.iter().find(|other| other.key == key).map(|other| (&other.key, 1.0));
+            for (other, limit) in ours.into_iter().chain(host) {
+                let rows = longer(results, transport, [other, &column.key], limit);
+                let named = rows.into_iter().filter(|row| !row.what.contains(" message "));
+                behind.extend(
+                    named.map(|row| Regression { what: format!("{} than {other}", row.what), ..row }),
+                );
             }
         }
     }
-    has_older.then_some(slower)
+    behind
+}
+
+/// The rows in which the second column takes more than `limit` of the first one's time.
+fn longer(results: &Results, transport: Transport, [one, other]: [&str; 2], limit: f64) -> Vec<Regression> {
+    let measured = results.measurements.iter().filter(|measurement| measurement.column == other);
+    let rows: BTreeSet<_> = measured.map(|m| (m.case.clone(), m.size, m.ranks)).collect();
+    let row = |(case, size, ranks): (String, u64, u32)| {
+        let figure = |column: &str| results.figure(column, &case, size, ranks);
+        let (then, now) = figure(one).zip(figure(other))?;
+        let (before, after) = (then.per_operation(), now.per_operation());
+        (after / before > limit).then(|| {
+            let what = format!("{} {case} {}, {ranks} ranks", transport.word(), units::bytes(size));
+            Regression { what, before, after, threshold: limit, machine: None }
+        })
+    };
+    rows.into_iter().filter_map(row).collect()
 }
 
 fn compare(
