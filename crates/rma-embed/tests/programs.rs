@@ -1,4 +1,4 @@
-//! Programs in C on the library: the example, and one full of mistakes; both under valgrind, too, where it is.
+//! Programs in C on the library: the examples, and one full of mistakes; both under valgrind, too, where it is.
 
 mod support;
 
@@ -25,6 +25,14 @@ fn check(files: &[PathBuf], output: &str) {
 fn the_example_finds_every_byte_where_it_should_be() {
     let files = ["main.c", "channel.c", "host.c"].map(|name| examples().join(name));
     check(&files, "4 processes of a toy have put, got and accumulated; every byte is where it should be\n");
+}
+
+/// A program with an event loop and message queues.
+#[test]
+fn the_example_of_queues_finds_every_row() {
+    let files = ["embed-queue/main.c", "embed-c/channel.c", "embed-c/host.c"];
+    let files = files.map(|name| examples().with_file_name(name));
+    check(&files, "3 processes have drawn 30 tickets; every row is where it should be\n");
 }
 
 #[test]
