@@ -11,9 +11,9 @@ const SIZES: [(u32, u32); 2] = [(3, 12), (8, 64)];
 /// Longest from start to end. Debian's libfabric takes half a second of a core in each process before anything begins.
 const LIMIT_S: f32 = 20.0;
 const LIMIT_S_OF_OFI: f32 = 100.0;
-/// Most private memory of a rank, in KiB; libfabric has a hundred MiB of its own.
+/// Most private memory of a rank, in KiB; libfabric has some of its own, and buffers of each contact.
 const MOST_KIB: u64 = 8 * 1024;
-const MOST_KIB_OF_OFI: u64 = 400 * 1024;
+const MOST_KIB_OF_OFI: u64 = 32 * 1024;
 
 pub(super) fn run(bed: &mut Bed, report: &mut Report) {
     let (machines, ranks) = SIZES[usize::from(!bed.args.quick)];
