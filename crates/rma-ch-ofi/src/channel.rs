@@ -46,8 +46,10 @@ pub struct OfiChannel {
     pub(crate) by_block: FxHashMap<u32, usize>,
     /// Buffers with packets that were not looked at yet, in order.
     pub(crate) arrived: VecDeque<Arrival>,
-    /// Buffers that the provider did not take.
+    /// Buffers that the provider did not take, and the number of those that it has: more contacts than its queue has room for leave some
+    /// over until others come back.
     pub(crate) unposted: Vec<SlotName>,
+    pub(crate) posted: usize,
     /// Bodies to give back.
     pub(crate) returned: Vec<BulkToken>,
     /// Losses to report, each when no transfer to that peer is under way, and since when.
@@ -125,6 +127,7 @@ impl OfiChannel {
             by_block: FxHashMap::default(),
             arrived: VecDeque::new(),
             unposted: Vec::new(),
+            posted: 0,
             returned: Vec::new(),
             failures: Vec::new(),
             transfers: Transfers::default(),
@@ -245,7 +248,7 @@ impl OfiChannel {
         !self.arrived.is_empty()
             || !self.returned.is_empty()
             || !self.failures.is_empty()
-            || !self.unposted.is_empty()
+            || (self.posted == 0 && !self.unposted.is_empty())
             || !self.lost.is_empty()
             || self.broken > 0
             || self.listed.iter().any(|place| self.peers[*place].needs_serving(owed_from))

@@ -40,6 +40,7 @@ impl OfiChannel {
             turn.moved = true;
             let name = done.place;
             if done.purpose == Purpose::Receive {
+                self.posted -= 1;
                 match done.outcome {
                     Ok(len) => {
                         let len = len.min(self.fabric.slot_len(name.block));
@@ -70,15 +71,22 @@ impl OfiChannel {
         self.done = done;
     }
 
-    /// Posts buffers again that the provider refused.
+    /// Posts buffers again that the provider refused, up to the first that it refuses again.
     pub(crate) fn post_again(&mut self) {
-        for name in std::mem::take(&mut self.unposted) {
+        while let Some(name) = self.unposted.pop() {
+            let before = self.posted;
             self.post(name);
+            if self.posted == before {
+                return;
+            }
         }
     }
 
+    /// Hands a buffer over, now or later.
     pub(crate) fn post(&mut self, name: SlotName) {
-        if self.fabric.post(name) != Handed::Over && self.fabric.is_open() {
+        if self.fabric.post(name) == Handed::Over {
+            self.posted += 1;
+        } else if self.fabric.is_open() {
             self.unposted.push(name);
         }
     }

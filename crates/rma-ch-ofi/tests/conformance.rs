@@ -122,3 +122,18 @@ mod long {
 
     rma_core::channel_conformance!(Job { config: config(), largest_body: (1 << 20) + 3 });
 }
+
+/// More receives than the provider has room for, as with many contacts: some wait, and nothing polls for them.
+mod many_receives {
+    use super::{Job, OfiConfig, plain};
+
+    fn config() -> OfiConfig {
+        OfiConfig { packet_bytes: 1024, credits: 1500, ..plain() }
+    }
+
+    rma_core::channel_conformance! { @each Job { config: config(), largest_body: (1 << 20) + 3 };
+        c1_many_pairs_and_both_lanes
+        c6_an_idle_rank_stays_asleep
+        c6_ping_pong_between_sleepers
+    }
+}
