@@ -229,7 +229,7 @@ pub(crate) unsafe fn compare_and_swap(
 #[inline(always)]
 pub(crate) unsafe fn lock(kind: LockType, rank: Rank, assert: c_int, win: Handle) -> Option<c_int> {
     let place = window::place(win)?;
-    if !(assert == 0 && rank.0 >= 0) {
+    if assert != 0 || rank.0 < 0 {
         return None;
     }
     let index = LOCKS.iter().position(|lock| lock.load(Relaxed) == kind.0)?;
@@ -240,7 +240,7 @@ pub(crate) unsafe fn lock(kind: LockType, rank: Rank, assert: c_int, win: Handle
 #[inline(always)]
 pub(crate) unsafe fn unlock(rank: Rank, win: Handle) -> Option<c_int> {
     let place = window::place(win)?;
-    if !(rank.0 >= 0) {
+    if rank.0 < 0 {
         return None;
     }
     // SAFETY: as for `put`.
@@ -250,7 +250,7 @@ pub(crate) unsafe fn unlock(rank: Rank, win: Handle) -> Option<c_int> {
 #[inline(always)]
 pub(crate) unsafe fn flush(rank: Rank, win: Handle) -> Option<c_int> {
     let place = window::place(win)?;
-    if !(rank.0 >= 0) {
+    if rank.0 < 0 {
         return None;
     }
     // SAFETY: as for `put`.
@@ -266,7 +266,7 @@ pub(crate) unsafe fn flush_all(win: Handle) -> Option<c_int> {
 #[inline(always)]
 pub(crate) unsafe fn lock_all(assert: c_int, win: Handle) -> Option<c_int> {
     let place = window::place(win)?;
-    if !(assert == 0) {
+    if assert != 0 {
         return None;
     }
     // SAFETY: as for `put`.
