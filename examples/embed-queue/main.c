@@ -326,17 +326,17 @@ static void run(int loop, int timer)
 {
     while (step != OVER) {
         uint64_t news, fired;
-        rma_doze doze;
+        rma_external_wait wait;
         struct epoll_event event;
         toy_host_pump(host);
         CHECK(rma_progress_poll(engine, &news, NULL));
         while (advance())
             continue;
-        CHECK(rma_progress_arm(engine, news, &doze));
-        if (doze.id == 0)
+        CHECK(rma_progress_arm(engine, news, &wait));
+        if (wait.id == 0)
             continue;
         int count = step == OVER ? 0 : epoll_wait(loop, &event, 1, -1);
-        CHECK(rma_progress_disarm(doze));
+        CHECK(rma_progress_disarm(wait));
         if (count == 1 && event.data.fd == timer && read(timer, &fired, sizeof fired) == sizeof fired)
             ticks += fired;
     }

@@ -1,5 +1,6 @@
 /* The library's thread, where it has one, is there from the first window on at the latest, and a rank that computes is served by it:
- * the program prints how many threads of the name rma-agent it has before its first window and behind it.
+ * with COUNT_AGENTS in its environment, the program prints how many threads of the name rma-agent it has before its first window and behind
+ * it.
  *
  * ranks: 2 */
 #include "check.h"
@@ -46,11 +47,13 @@ int main(int argc, char **argv)
             break;
     }
     CHECK(before <= behind && behind <= 1);
-    printf("agents of rank %d: %d %d\n", check_rank, before, behind);
+    if (getenv("COUNT_AGENTS") != NULL)
+        printf("agents of rank %d: %d %d\n", check_rank, before, behind);
     OK(MPI_Win_free(&win));
     OK(MPI_Comm_free(&half));
     OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
-    CHECK_EQ(agents(&others), behind);
+    /* One that had no name yet may have it now. */
+    CHECK(agents(&others) <= 1);
     OK(MPI_Win_free(&win));
     return check_end();
 }
