@@ -1074,6 +1074,20 @@ int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int s
 int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 
+/* partitioned */
+int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int PMPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int MPI_Pready(int partition, MPI_Request request);
+int PMPI_Pready(int partition, MPI_Request request);
+int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request);
+int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request);
+int MPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request);
+int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request);
+int MPI_Parrived(MPI_Request request, int partition, int *flag);
+int PMPI_Parrived(MPI_Request request, int partition, int *flag);
+
 /* topologies */
 int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart);
 int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart);
@@ -1781,12 +1795,6 @@ int MPI_Session_attach_buffer MPIX_ANY MPIX_MISSING("sessions");
 int MPI_Session_attach_buffer_c MPIX_ANY MPIX_MISSING("sessions");
 int MPI_Session_detach_buffer MPIX_ANY MPIX_MISSING("sessions");
 int MPI_Session_detach_buffer_c MPIX_ANY MPIX_MISSING("sessions");
-int MPI_Psend_init MPIX_ANY MPIX_MISSING("partitioned");
-int MPI_Precv_init MPIX_ANY MPIX_MISSING("partitioned");
-int MPI_Pready MPIX_ANY MPIX_MISSING("partitioned");
-int MPI_Pready_range MPIX_ANY MPIX_MISSING("partitioned");
-int MPI_Pready_list MPIX_ANY MPIX_MISSING("partitioned");
-int MPI_Parrived MPIX_ANY MPIX_MISSING("partitioned");
 int MPI_Type_create_f90_integer MPIX_ANY MPIX_MISSING("datatypes");
 int MPI_Type_create_f90_real MPIX_ANY MPIX_MISSING("datatypes");
 int MPI_Type_create_f90_complex MPIX_ANY MPIX_MISSING("datatypes");

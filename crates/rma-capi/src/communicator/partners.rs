@@ -40,9 +40,18 @@ impl Partners {
 
     /// What the program's messages are told apart by.
     pub(crate) fn scope(&self) -> Scope {
+        self.plane(Plane::User)
+    }
+
+    /// The same of its messages in partitions.
+    pub(crate) fn scope_of_partitions(&self) -> Scope {
+        self.plane(Plane::Partitioned)
+    }
+
+    fn plane(&self, plane: Plane) -> Scope {
         match self {
-            Self::Own(comm) => comm.scope(Plane::User),
-            Self::Remote(inter) => inter.scope(Plane::User),
+            Self::Own(comm) => comm.scope(plane),
+            Self::Remote(inter) => inter.scope(plane),
         }
     }
 }

@@ -6,6 +6,7 @@
 pub(crate) mod buffered;
 pub(crate) mod envelope;
 pub(crate) mod exchange;
+pub(crate) mod partitioned;
 pub(crate) mod persistent;
 pub(crate) mod probe;
 pub(crate) mod receive;

@@ -37,6 +37,19 @@ pub(crate) trait Pending: Send {
 /// What a persistent request stands for (MPI 5.0 §3.9): it can be started again and again, whatever the program frees meanwhile.
 pub(crate) trait Start: Send + Sync {
     fn start(&self) -> Result<Box<dyn Pending>>;
+
+    /// Its partitions, if its message has some.
+    fn parts(&self) -> Option<&dyn Parts> {
+        None
+    }
+}
+
+/// The partitions of a message (MPI 5.0 §4).
+pub(crate) trait Parts {
+    fn count(&self) -> usize;
+
+    /// Makes one ready to be sent.
+    fn make_ready(&self, part: usize) -> Result<()>;
 }
 
 /// A request of the program.
@@ -125,6 +138,18 @@ impl Request {
         let pending = operation.start()?;
         *self.state.lock() = State::Active(pending);
         Ok(())
+    }
+
+    /// The partitions of its message.
+    ///
+    /// # Errors
+    /// `MPI_ERR_REQUEST` when it has none.
+    pub(crate) fn parts(&self) -> Result<&dyn Parts> {
+        let parts = match &self.kind {
+            Kind::Persistent(operation) => operation.parts(),
+            Kind::Single | Kind::Generalized(_) => None,
+        };
+        parts.ok_or_else(|| Error::new(ErrorClass::Request, "", "request is of no partitioned message"))
     }
 
     /// An end as the program is told of it: of a generalized request, its function says how it ended.

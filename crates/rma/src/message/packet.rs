@@ -53,11 +53,13 @@ pub enum Plane {
     Creation = 3,
     /// Collectives of a window, that the engine asks its host for.
     Window = 4,
+    /// Messages of users in partitions, which meet no others.
+    Partitioned = 5,
 }
 
 impl Plane {
     /// Those of calls that users make.
-    pub(crate) const OF_USERS: [Self; 3] = [Self::User, Self::Collective, Self::Creation];
+    pub(crate) const OF_USERS: [Self; 4] = [Self::User, Self::Collective, Self::Creation, Self::Partitioned];
     /// Those of the engine.
     pub(crate) const OF_THE_ENGINE: [Self; 2] = [Self::Host, Self::Window];
 }
@@ -235,6 +237,7 @@ impl Plane {
             2 => Some(Self::Host),
             3 => Some(Self::Creation),
             4 => Some(Self::Window),
+            5 => Some(Self::Partitioned),
             _ => None,
         }
     }
@@ -278,9 +281,10 @@ mod tests {
 
     fn samples() -> Vec<Packet> {
         let id = |index, generation| RequestId { index, generation };
-        let planes = [Plane::User, Plane::Collective, Plane::Host, Plane::Creation, Plane::Window];
+        let planes =
+            [Plane::User, Plane::Collective, Plane::Host, Plane::Creation, Plane::Window, Plane::Partitioned];
         let mut samples = Vec::new();
-        for (plane, number) in planes.into_iter().zip([0, 1, u64::MAX, 7, 8]) {
+        for (plane, number) in planes.into_iter().zip([0, 1, u64::MAX, 7, 8, 9]) {
             let label = Label { scope: Scope { context: number, plane }, tag: !number };
             let (a, b) = (id(number as u32, 7), id(9, number as u32 & 0x7fff_ffff));
             samples.extend([

@@ -23,7 +23,7 @@ impl State {
             return;
         }
         self.signs.has_losses.store(true, Relaxed);
-        for plane in [Plane::User, Plane::Collective, Plane::Host, Plane::Creation] {
+        for plane in [Plane::User, Plane::Collective, Plane::Host, Plane::Creation, Plane::Partitioned] {
             for arrived in self.matcher.take_all_arrived(Scope { context, plane }, |_| true) {
                 self.drop_arrived(Scope { context, plane }, arrived);
             }

@@ -2,6 +2,7 @@
 
 mod buffered;
 mod exchange;
+mod partitioned;
 mod persistent;
 mod probe;
 mod receive;

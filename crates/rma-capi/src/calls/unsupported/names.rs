@@ -124,12 +124,6 @@ unsupported! {
         MPI_Session_attach_buffer_c
         MPI_Session_detach_buffer
         MPI_Session_detach_buffer_c
-        MPI_Psend_init
-        MPI_Precv_init
-        MPI_Pready
-        MPI_Pready_range
-        MPI_Pready_list
-        MPI_Parrived
         MPI_Type_create_f90_integer
         MPI_Type_create_f90_real
         MPI_Type_create_f90_complex
