@@ -121,6 +121,8 @@ fn aim(rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
     Some(rank.0 as u64 | u64::from(kind) << 32 | (op as u64) << 48)
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn put(
     origin: *const c_void,
@@ -136,6 +138,8 @@ pub(crate) unsafe fn put(
     Some(unsafe { library::put(origin, len, rank.0, disp, place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn get(
     origin: *mut c_void,
@@ -151,6 +155,8 @@ pub(crate) unsafe fn get(
     Some(unsafe { library::get(origin, len, rank.0, disp, place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn accumulate(
     origin: *const c_void,
@@ -162,7 +168,7 @@ pub(crate) unsafe fn accumulate(
     win: Handle,
 ) -> Option<c_int> {
     let place = window::place(win)?;
-    if !(here.is(there)) {
+    if !here.is(there) {
         return None;
     }
     let aim = aim(rank, there.1, Some(op))?;
@@ -170,6 +176,8 @@ pub(crate) unsafe fn accumulate(
     Some(unsafe { library::accumulate(origin, here.0, aim, disp, place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // as many as the standard has
 pub(crate) unsafe fn get_accumulate(
@@ -192,6 +200,8 @@ pub(crate) unsafe fn get_accumulate(
     Some(unsafe { library::get_accumulate(origin, result, here.0, aim, disp, place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // as many as the standard has
 pub(crate) unsafe fn fetch_and_op(
@@ -209,6 +219,8 @@ pub(crate) unsafe fn fetch_and_op(
     Some(unsafe { library::fetch_and_op(origin, result, aim, disp, place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // as many as the standard has
 pub(crate) unsafe fn compare_and_swap(
@@ -226,6 +238,8 @@ pub(crate) unsafe fn compare_and_swap(
     Some(unsafe { library::compare_and_swap(origin, compare, result, aim, disp, place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn lock(kind: LockType, rank: Rank, assert: c_int, win: Handle) -> Option<c_int> {
     let place = window::place(win)?;
@@ -237,6 +251,8 @@ pub(crate) unsafe fn lock(kind: LockType, rank: Rank, assert: c_int, win: Handle
     Some(unsafe { library::lock(STANDARD.locks[index], rank.0, place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn unlock(rank: Rank, win: Handle) -> Option<c_int> {
     let place = window::place(win)?;
@@ -247,6 +263,8 @@ pub(crate) unsafe fn unlock(rank: Rank, win: Handle) -> Option<c_int> {
     Some(unsafe { library::unlock(rank.0, place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn flush(rank: Rank, win: Handle) -> Option<c_int> {
     let place = window::place(win)?;
@@ -257,12 +275,16 @@ pub(crate) unsafe fn flush(rank: Rank, win: Handle) -> Option<c_int> {
     Some(unsafe { library::flush(rank.0, place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn flush_all(win: Handle) -> Option<c_int> {
     // SAFETY: as for `put`.
     window::place(win).map(|place| unsafe { library::flush_all(place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn lock_all(assert: c_int, win: Handle) -> Option<c_int> {
     let place = window::place(win)?;
@@ -273,12 +295,16 @@ pub(crate) unsafe fn lock_all(assert: c_int, win: Handle) -> Option<c_int> {
     Some(unsafe { library::lock_all(place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn unlock_all(win: Handle) -> Option<c_int> {
     // SAFETY: as for `put`.
     window::place(win).map(|place| unsafe { library::unlock_all(place) })
 }
 
+/// # Safety
+/// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn sync(win: Handle) -> Option<c_int> {
     // SAFETY: as for `put`.

@@ -12,8 +12,8 @@ use rma::raw::{Given, Take};
 use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
 
-/// An edge as one rank tells another of it: direction, the rank at the other end, weight.
-type Told = [c_int; 3];
+/// An edge as one rank sends it to another: direction, the rank at the other end, weight.
+type Edge = [c_int; 3];
 const COMES: c_int = 0;
 const GOES: c_int = 1;
 
@@ -64,15 +64,15 @@ entry! {
         let _ = reorder;
         let old = process.comm(comm_old)?;
         let comm = old.intra()?;
-        let told = || {
+        let edges = || {
             info::get_optional(info)?;
             comm_dist_graph.check("newcomm")?;
-            told(number("n", n)?, sources, degrees, destinations, weights, comm.size())
+            edges_by_rank(number("n", n)?, sources, degrees, destinations, weights, comm.size())
         };
-        let told = told().map_err(|fault| comm.refuse_split(fault))?;
+        let edges = edges().map_err(|fault| comm.refuse_split(fault))?;
         let inner = comm.split(Some(0), comm.rank().into())?;
         let inner = inner.ok_or_else(|| Error::new(ErrorClass::Intern, "", "a rank is not in its own part"))?;
-        let graph = gather(&inner, told, is_weighted(weights))?;
+        let graph = gather(&inner, edges, is_weighted(weights))?;
         comm_dist_graph.set("newcomm", enter(old, inner, Topology::Distributed(graph))?)
     }
 
@@ -114,14 +114,14 @@ entry! {
 }
 
 /// What the edges that this rank gives mean for each rank.
-fn told(
+fn edges_by_rank(
     number_of_sources: usize,
     sources: In<c_int>,
     degrees: In<c_int>,
     destinations: In<c_int>,
     weights: Memory,
     size: u32,
-) -> Result<Vec<Vec<Told>>> {
+) -> Result<Vec<Vec<Edge>>> {
     let sources = Side::new("sources", sources.many("sources", number_of_sources)?, None, size)?.ranks;
     let degrees = degrees.many("degrees", number_of_sources)?;
     let degrees = degrees.into_iter().map(|degree| number("degrees", degree)).collect::<Result<Vec<_>>>()?;
@@ -130,19 +130,19 @@ fn told(
     let ends = Side::new("destinations", ends, values(weights, total)?, size)?;
     let starts =
         sources.into_iter().zip(degrees).flat_map(|(source, degree)| std::iter::repeat_n(source, degree));
-    let mut told = vec![Vec::new(); size as usize];
+    let mut edges = vec![Vec::new(); size as usize];
     for ((source, destination), weight) in starts.zip(ends.ranks).zip(ends.weights) {
-        told[source as usize].push([GOES, destination, weight]);
-        told[destination as usize].push([COMES, source, weight]);
+        edges[source as usize].push([GOES, destination, weight]);
+        edges[destination as usize].push([COMES, source, weight]);
     }
-    Ok(told)
+    Ok(edges)
 }
 
-/// Tells all ranks of their edges, and gives this one's, in the order of the ranks that gave them: two ranks have the edges between
+/// Sends all ranks their edges, and gives this one's, in the order of the ranks that gave them: two ranks have the edges between
 /// them in one order.
-fn gather(comm: &Communicator, told: Vec<Vec<Told>>, is_weighted: bool) -> Result<Distributed> {
-    let bytes = |edges: Vec<Told>| edges.into_iter().flatten().flat_map(c_int::to_le_bytes).collect();
-    let gives = told.into_iter().map(|edges| Given::Bytes(bytes(edges))).collect();
+fn gather(comm: &Communicator, by_rank: Vec<Vec<Edge>>, is_weighted: bool) -> Result<Distributed> {
+    let bytes = |edges: Vec<Edge>| edges.into_iter().flatten().flat_map(c_int::to_le_bytes).collect();
+    let gives = by_rank.into_iter().map(|edges| Given::Bytes(bytes(edges))).collect();
     let takes = (0..comm.size()).map(|_| Take::Bytes).collect();
     let blocks = comm.run_alltoall("MPI_Dist_graph_create", gives, takes, None)?;
     let (mut sources, mut destinations) = (Side::default(), Side::default());
