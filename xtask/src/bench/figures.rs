@@ -169,7 +169,9 @@ fn line(results: &Results, transport: Transport, row: Row) -> Line<'_> {
         })
         .collect();
     let fastest = |is_ours: bool| {
-        let candidates = cells.iter().enumerate().filter(|(_, cell)| cell.column.is_ours == is_ours);
+        // A host with the guest is neither our library nor another one.
+        let is_candidate = |cell: &Cell<'_>| cell.column.is_ours == is_ours && cell.column.host().is_none();
+        let candidates = cells.iter().enumerate().filter(|(_, cell)| is_candidate(cell));
         candidates.filter_map(|(index, cell)| Some((index, cell.time()?))).min_by(|a, b| a.1.total_cmp(&b.1))
     };
     let (our_cell, peer) = (fastest(true), fastest(false));
@@ -288,6 +290,18 @@ pub(crate) mod tests {
         assert_eq!((line.to_peer, line.to_limit), (Some(0.6), Some(3.0)));
         assert_eq!(line.verdict.unwrap().is_met, Some(false), "0.6 of the best is more than half");
         assert_eq!(line.behind(&line.cells[2]), Some(2.5));
+    }
+
+    #[test]
+    fn a_host_with_the_guest_is_no_other_library() {
+        let measurements = vec![
+            measurement("ours", "put", 8, 12.0),
+            measurement("a", "put", 8, 20.0),
+            measurement("a-guest-shm", "put", 8, 10.0),
+        ];
+        let results = results(Transport::Shm, &["ours", "a-guest-shm", "a"], measurements);
+        let table = table(&results, Transport::Shm);
+        assert_eq!((table[0].best, table[0].best_peer, table[0].to_peer), (Some(12.0), Some(2), Some(0.6)));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use super::cases::rows;
 use super::figures::Figure;
-use super::libraries::{OLDER, WITH_GUEST};
+use super::libraries::OLDER;
 use super::results::{Column, Measurement, RAW, Results, Transport};
 use super::units;
 use std::collections::BTreeSet;
@@ -95,18 +95,16 @@ pub(crate) fn of_guests(results: &Results) -> Vec<Regression> {
     for transport in Transport::ALL {
         let columns: Vec<&Column> = results.columns_of(transport).collect();
         for column in &columns {
-            let key = column.key.replacen(WITH_GUEST, "", 1);
-            if key == column.key {
-                continue;
-            }
+            let Some(key) = column.host() else { continue };
             let ours = columns.iter().find(|other| other.is_ours).map(|other| (&other.key, OF_GUEST));
             let host = columns.iter().find(|other| other.key == key).map(|other| (&other.key, 1.0));
             for (other, limit) in ours.into_iter().chain(host) {
                 let rows = longer(results, transport, [other, &column.key], limit);
                 let named = rows.into_iter().filter(|row| !row.what.contains(" message "));
-                behind.extend(
-                    named.map(|row| Regression { what: format!("{} than {other}", row.what), ..row }),
-                );
+                behind.extend(named.map(|row| Regression {
+                    what: format!("{}, {} than {other}", row.what, column.key),
+                    ..row
+                }));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Everything that a report says is computed from this, so that a report can be made again from a saved file, and two
 //! files can be compared. Times are nanoseconds per iteration, as the C program prints them.
 
+use super::libraries::WITH_GUEST;
 use super::machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -71,6 +72,13 @@ pub(crate) struct Column {
     pub(crate) launcher: String,
     /// Variables of the environment that were set.
     pub(crate) environment: Vec<String>,
+}
+
+impl Column {
+    /// The key of the host's own column, if this one has the guest in front of that host.
+    pub(crate) fn host(&self) -> Option<String> {
+        self.key.contains(WITH_GUEST).then(|| self.key.replacen(WITH_GUEST, "", 1))
+    }
 }
 
 /// Key of the limits that the C program measures without MPI.
