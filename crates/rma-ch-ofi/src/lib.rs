@@ -28,7 +28,7 @@
 //!   connect without waking any thread.
 //!
 //! Invariants: a buffer belongs either to the provider or to this crate; a credit is spent by a commit and comes back when the
-//! receiver has handed that packet over; nothing of a peer is handed over behind its failure. `docs/wire.md` is not
+//! receiver has handed that packet over; nothing of a peer is handed over behind its failure. `crates/rma-core/wire.md` is not
 //! concerned: the bytes are those of `wire`. Called by the engine under its lock, from one thread at a time.
 
 mod abi;

@@ -9,7 +9,7 @@
 //! | knock | the initiator, while it does not have the acceptor's doorbell | |
 //!
 //! Invariants: whatever bytes come, reading them yields one of these messages or a refusal. A hello or welcome is believed
-//! only with a proof over all its bytes. No behaviour here; `docs/wire-shm.md` draws the bytes.
+//! only with a proof over all its bytes. No behaviour here; `crates/rma-ch-shm/wire.md` draws the bytes.
 
 use crate::identity::{Identity, PROOF_LEN};
 use crate::layout::Geometry;

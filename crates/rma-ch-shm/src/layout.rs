@@ -1,7 +1,7 @@
 //! Where things lie in a block of shared memory: four rings, each a control part and a data part. Only numbers.
 //!
 //! The initiator of a connection makes the block. A block of zeros is four empty rings, so making one touches no page.
-//! `docs/wire-shm.md` draws the block byte by byte.
+//! `crates/rma-ch-shm/wire.md` draws the block byte by byte.
 
 use crate::config::{MAX_RING, MIN_RING, ShmConfig};
 use rma_core::channel::Lane;

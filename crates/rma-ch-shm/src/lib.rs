@@ -8,7 +8,7 @@
 //! not know the job's secret is turned away before anything of it is looked at. A process of this job may
 //! write anything into the memory it shares with this one: that costs it the connection, never this process.
 //!
-//! `docs/wire-shm.md` has the shared bytes and messages.
+//! `crates/rma-ch-shm/wire.md` has the shared bytes and messages.
 //!
 //! The way of a packet: [`ShmChannel`] → `link` (one peer: two lanes out, two lanes in) → `ring` (records in lines) →
 //! `block` (words and bytes of shared memory).

@@ -1,6 +1,6 @@
 //! Frames: what follows the handshake on a connection, written and read.
 //!
-//! A frame is a header of eight bytes and what the header announces; `docs/wire-tcp.md` has the table. The
+//! A frame is a header of eight bytes and what the header announces; `crates/rma-ch-tcp/wire.md` has the table. The
 //! [`Decoder`] takes whatever bytes are there and says what they are or how many it needs. Invariants: no
 //! input panics; a length is compared with its limit before that many bytes are waited for; what is accepted
 //! is what [`packet`], [`bulk`], [`chunk`] and [`goodbye`] can produce in some order that keeps clause C1.

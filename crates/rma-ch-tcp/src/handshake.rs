@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Invariants: no message has a variable length; proofs are compared in constant time; nothing is believed before the
-//! proof (a hello is only a claim). Frames may follow the verdict at once. `docs/wire-tcp.md` has the bytes.
+//! proof (a hello is only a claim). Frames may follow the verdict at once. `crates/rma-ch-tcp/wire.md` has the bytes.
 
 use crate::seal::Keys;
 use hmac::{Hmac, KeyInit, Mac};

@@ -16,7 +16,7 @@
 //! * **Ends.** A peer that ends its connection without a goodbye, or breaks the protocol, is failed once, after its last
 //!   packet; silence is never taken for death.
 //!
-//! `docs/wire-tcp.md` describes handshake and frames byte by byte. `unsafe` is in `sys` (system calls on raw memory), and
+//! `crates/rma-ch-tcp/wire.md` describes handshake and frames byte by byte. `unsafe` is in `sys` (system calls on raw memory), and
 //! in the promise of the `Channel` implementation.
 
 mod channel;

@@ -7,7 +7,7 @@ use rma_core::kernel::ReduceOp;
 use rma_core::window::WindowSpec;
 use rma_tests::world::{Setup, from, into, kernel, local, run};
 
-/// Longest pack, and what an entry needs besides its data; `docs/wire.md` has both.
+/// Longest pack, and what an entry needs besides its data; `crates/rma-core/wire.md` has both.
 const PACK: u64 = 8192;
 const ENTRY: u64 = 12;
 

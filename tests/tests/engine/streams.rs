@@ -9,7 +9,7 @@ use rma_core::kernel::ReduceOp;
 use rma_core::window::{Destination, OperationRequest, Origin, TargetArea, Window};
 use rma_tests::world::{Elements, Setup, TestRank, from, kernel, local, run, run_all};
 
-/// Longest pack, and what an entry needs besides its data; `docs/wire.md` has both.
+/// Longest pack, and what an entry needs besides its data; `crates/rma-core/wire.md` has both.
 const PACK: u64 = 8192;
 const ENTRY: u64 = 12;
 /// Stores of 8 bytes with others between them in one pack.

@@ -1,7 +1,7 @@
 //! Packets as bytes: the common header, and per protocol a `Repr` that holds only legal values. No behaviour.
 //!
 //! Numbers are little-endian and unaligned; lengths, displacements and sequence numbers are 64 bits wide. Nothing is cast:
-//! bytes are copied out of packets field by field (lessons, fixed 54). `docs/wire.md` draws every packet.
+//! bytes are copied out of packets field by field (lessons, fixed 54). `crates/rma-core/wire.md` draws every packet.
 
 mod fields;
 mod flags;
