@@ -49,14 +49,11 @@ fn defaults(provider: &str, version: (u32, u32)) -> impl Iterator<Item = (&'stat
         .map(|(.., variable, value)| (variable, value))
 }
 
-/// Sets them, before the library reads them with its first question: once, when it is loaded. Where one of a provider's is set, none is
-/// added.
+/// Sets each that the environment has not, before the library reads them with its first question: once, when it is loaded. None depends
+/// on another one.
 fn set_defaults(provider: &str, version: (u32, u32)) {
-    let wanted = || defaults(provider, version);
-    if wanted().any(|(variable, _)| std::env::var_os(variable).is_some()) {
-        return;
-    }
-    for (variable, value) in wanted() {
+    let unset = |variable: &str| std::env::var_os(variable).is_none();
+    for (variable, value) in defaults(provider, version).filter(|(variable, _)| unset(variable)) {
         // SAFETY: once in the life of a process, when it joins its job. Threads of a program that read the environment in C while it
         // does so break the rules of every library that sets a variable.
         unsafe { std::env::set_var(variable, value) };

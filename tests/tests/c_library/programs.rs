@@ -98,10 +98,11 @@ fn ofi() {
         eprintln!("skipped: no libfabric is installed (Debian: libfabric1)\n{said}");
         return;
     }
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 9] = [
         "atomic_pairs",
         "fence_all_to_all",
         "message_sizes",
+        "packet_budgets",
         "win_lock",
         "win_overlapping",
         "win_pscw",
