@@ -46,6 +46,7 @@ mod runtime;
 mod start;
 mod threads;
 mod trace;
+mod wakers;
 pub mod window;
 mod world;
 

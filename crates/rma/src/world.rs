@@ -126,6 +126,7 @@ impl World {
         fork::check("finalize");
         // From here on this thread serves until no rank needs this one.
         self.runtime().agent.end();
+        self.runtime().wakers.end();
         if let Some(summary) = &self.summary {
             summary.leave(&self.runtime().engine, &*self.start);
         }
@@ -267,6 +268,7 @@ impl Drop for World {
         if !is_good {
             self.give_up();
             self.runtime().agent.end();
+            self.runtime().wakers.end();
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::message::{MessageId, MessageUpper, Messenger, Plane, Scope, ShortRece
 use crate::no_peers::NoPeers;
 use crate::progress::{RuntimeUpper, StartedCollectives};
 use crate::trace::Recorder;
+use crate::wakers::Wakers;
 use parking_lot::Mutex;
 use rma_core::channel::{Channel, Tracer};
 use rma_core::host::{Awaited, Host, Locality, Need};
@@ -36,6 +37,8 @@ pub struct Runtime {
     node_memory: Option<Arc<NodeMemory>>,
     /// Serves others while the program computes.
     pub(crate) agent: AgentPlace,
+    /// Those of futures.
+    pub(crate) wakers: Arc<Wakers>,
     /// Collectives that the engine's next step takes over.
     pub(crate) started: Arc<StartedCollectives>,
     /// What communicators that were freed have left in shared memory.
@@ -98,6 +101,7 @@ impl Runtime {
         if configuration.observer.stats {
             engine.keep_statistics();
         }
+        let wakers = Arc::new(Wakers::new(engine.clone()));
         Ok(Self {
             me,
             size,
@@ -107,6 +111,7 @@ impl Runtime {
             host,
             node_memory,
             agent: AgentPlace::default(),
+            wakers,
             started,
             departures: Arc::default(),
             contexts: AtomicU64::new(1),

@@ -12,6 +12,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
 /// A window that is about to be made ([`Communicator::window`]).
 ///
@@ -227,7 +228,8 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
         if let Some(name) = name {
             core.set_name(&name);
         }
-        Ok(Window::new(Parts { core, values: Values::new() }, buffer))
+        let wakers = Arc::clone(&communicator.runtime().wakers);
+        Ok(Window::new(Parts { core, values: Values::new(), wakers }, buffer))
     }
 
     /// An impossible size takes part in the creation, so that no rank is left waiting.

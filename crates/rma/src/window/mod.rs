@@ -48,8 +48,9 @@
 //! *Threads.* Handles are shared by reference; the engine orders what threads do at a time. Threads that borrow a handle end before the
 //! closure does, because the borrow does.
 //!
-//! *Requests.* A [`Request`] has its buffer, and gives it back when the operation has ended: a borrow would end when the request is
-//! forgotten. Dropped requests leave their buffers to the scope.
+//! *Requests.* A [`Request`] has its buffer, owned or borrowed for the scope, and gives it back when the operation has ended: a
+//! shorter borrow would end when the request is forgotten. Dropped requests leave their buffers to the scope. The same holds for a
+//! request that is a future, and for a future that holds one.
 //!
 //! *Memory of windows.* Other processes write it at any time, whatever they have promised. So no slice of it is handed out, not even
 //! inside an epoch: [`View`] reads and writes it by relaxed atomics and audited copies. Every bit pattern is a valid [`Element`]. A
@@ -59,6 +60,7 @@
 //! ([`WindowBuilder::lend`]) is exposed for one call, which ends when all ranks have freed the window.
 
 mod active;
+mod buffer;
 mod builder;
 mod element;
 mod epoch;
@@ -69,6 +71,7 @@ mod lock_all;
 mod operations;
 mod rank;
 mod request;
+mod requested;
 mod scope;
 mod target;
 mod typed;
@@ -76,6 +79,7 @@ mod values;
 mod view;
 
 pub use active::{AccessEpoch, Exposure, Started};
+pub use buffer::{Buffer, OriginBuffer, ResultBuffer};
 pub use builder::WindowBuilder;
 pub use element::{Element, Integer, Number};
 pub use epoch::Epoch;

@@ -5,13 +5,14 @@
 
 use super::element::{Element, Integer, Number, bytes_of, read_span, write_span};
 use super::values::Values;
+use crate::wakers::Wakers;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::mem::ReadSpan;
 use rma_core::window::{DirectPath, Window};
 use rma_core::{Error, ErrorClass, Result};
 use std::marker::PhantomData;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What a typed window is made of, as scopes borrow it.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub(super) struct Parts<T> {
     pub(super) core: Window,
     /// Values that operations of the scope read from.
     pub(super) values: Values<T>,
+    pub(super) wakers: Arc<Wakers>,
 }
 
 /// Access to the memory of other ranks, for as long as `'scope`.

@@ -1,31 +1,74 @@
-//! Operations with requests (MPI 3.1 §11.3.5): each can be waited for by itself, before its epoch ends.
+//! Operations under way that can be waited for by themselves, before their epoch ends (MPI 3.1 §11.3.5), by calls or as futures.
 //!
-//! A request has its buffer, and gives it back when the operation has ended. A borrow could not end there: a request that is
-//! forgotten would end it too early. The buffer of a forgotten request is never released, that of a dropped one at the end of the scope.
+//! A request has its buffer, and gives it back when the operation has ended. A borrow that ended there would not do: a request
+//! that is forgotten would end it too early. So the buffer is owned, or borrowed for the whole scope. That of a forgotten request
+//! is never released, that of a dropped one at the end of the scope.
 
-use super::element::{Element, Number};
-use super::lock::Locked;
-use super::operations::{Parts, has_size};
-use rma_core::datatype::{BasicType, Datatype};
-use rma_core::ids::Disp;
-use rma_core::kernel::ReduceOp;
-use rma_core::window::{Destination, OperationRequest, Origin, TargetArea};
-use rma_core::{Error, ErrorClass, Result};
+use super::buffer::{Buffer, Leftovers};
+use super::operations::Parts;
+use crate::wakers::{Watch, has_ended};
+use rma_core::Result;
+use rma_core::window::OperationRequest;
 use std::fmt;
-use std::mem::ManuallyDrop;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 /// An operation under way, with its buffer.
 ///
+/// It is a future as well, which any executor can drive: the task sleeps until the operation has ended, and is woken by the library,
+/// which moves the operation meanwhile. Nothing has to be called for that, and no executor is depended on.
+///
+/// ```
+/// # use std::{future::Future, pin::pin, sync::Arc, task::{Context, Poll, Wake, Waker}, thread::Thread};
+/// # struct Unpark(Thread);
+/// # impl Wake for Unpark {
+/// #     fn wake(self: Arc<Self>) { self.0.unpark() }
+/// # }
+/// # fn block_on<F: Future>(future: F) -> F::Output {
+/// #     let (mut future, waker) = (pin!(future), Waker::from(Arc::new(Unpark(std::thread::current()))));
+/// #     loop {
+/// #         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) { return value }
+/// #         std::thread::park();
+/// #     }
+/// # }
+/// rma::World::run_threads(4, |world| {
+///     let mut window = world.allocate::<u32>(1)?;
+///     window.local().set(0, world.rank());
+///     world.barrier()?;
+///     let (left, right) = ((world.rank() + 3) % 4, (world.rank() + 1) % 4);
+///     window.lock_all(|all| {
+///         let sum = async {
+///             // Both are under way before the first is awaited.
+///             let (a, b) = (all.rank(left)?.rget(vec![0], 0)?, all.rank(right)?.rget(vec![0], 0)?);
+///             Ok::<_, rma::Error>(a.await?[0] + b.await?[0])
+///         };
+///         assert_eq!(block_on(sum)?, left + right);
+///         Ok(())
+///     })?;
+///     window.free()
+/// })
+/// .unwrap();
+/// ```
+///
 /// Dropping it does not wait: the operation ends with its epoch.
 #[must_use = "the request has the operation's buffer"]
-pub struct Request<'scope, T> {
+pub struct Request<'scope, T, B: Buffer<T> = Vec<T>> {
     operation: OperationRequest,
     parts: &'scope Parts<T>,
     /// There until it is given back.
-    buffer: Option<Vec<T>>,
+    buffer: Option<B::Kept>,
+    watch: Watch<'scope>,
 }
 
-impl<T> Request<'_, T> {
+/// Nothing of it is pinned.
+impl<T, B: Buffer<T>> Unpin for Request<'_, T, B> {}
+
+impl<'scope, T, B: Buffer<T>> Request<'scope, T, B> {
+    pub(super) fn new(operation: OperationRequest, parts: &'scope Parts<T>, buffer: B::Kept) -> Self {
+        Self { operation, parts, buffer: Some(buffer), watch: Watch::new(&parts.wakers) }
+    }
+
     /// Whether the operation has ended; moves the engine a step.
     ///
     /// # Errors
@@ -38,135 +81,99 @@ impl<T> Request<'_, T> {
     ///
     /// # Errors
     /// As [`Request::test`].
-    pub fn wait(mut self) -> Result<Vec<T>> {
+    pub fn wait(mut self) -> Result<B> {
         self.operation.wait()?;
-        Ok(self.buffer.take().unwrap_or_default())
+        Ok(self.take())
     }
 
     /// Waits for the end of all operations, and gives the buffers back in the same order.
     ///
     /// # Errors
     /// The first error; the other requests are dropped then.
-    pub fn wait_all(requests: impl IntoIterator<Item = Self>) -> Result<Vec<Vec<T>>> {
+    pub fn wait_all(requests: impl IntoIterator<Item = Self>) -> Result<Vec<B>> {
         requests.into_iter().map(Self::wait).collect()
     }
-}
 
-impl<T> Drop for Request<'_, T> {
-    fn drop(&mut self) {
-        if let Some(buffer) = self.buffer.take()
-            && !matches!(self.operation.is_complete(), Ok(true))
-        {
-            self.parts.values.keep_buffer(buffer);
-        }
-    }
-}
-
-impl<'scope, T: Element> Locked<'scope, T> {
-    /// Begins to store `buffer` at displacement `disp` (`MPI_Rput`).
-    ///
-    /// # Errors
-    /// See [`rma_core::window::Window::rput`].
-    pub fn rput(&self, buffer: Vec<T>, disp: usize) -> Result<Request<'scope, T>> {
-        let bytes = Datatype::basic(BasicType::Byte);
-        let (count, disp) = (size_of_val(buffer.as_slice()) as u64, Disp(disp as u64));
-        let origin = Origin { base: buffer.as_ptr().cast(), count, ty: &bytes };
-        let area = TargetArea { disp, count, ty: &bytes };
-        // SAFETY: the request has the buffer until the operation has ended; see `requested`.
-        self.requested(buffer, || unsafe { self.parts().core.rput(origin, self.target(), area) })
-    }
-
-    /// Begins to fill `buffer` from displacement `disp` (`MPI_Rget`).
+    /// Waits for the end of one of the operations, takes its request out of the list, and answers where that was and what came of it;
+    /// `None` when the list is empty (`MPI_Waitany`).
     ///
     /// ```
     /// rma::World::run_threads(4, |world| {
-    ///     let mut window = world.allocate::<u64>(2)?;
-    ///     window.local().set(1, 5 * u64::from(world.rank()));
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.local().set(0, 10 * u64::from(world.rank()));
     ///     world.barrier()?;
+    ///     let mut sum = 0;
     ///     window.lock_all(|all| {
-    ///         let requests = (0..4).map(|rank| all.rank(rank)?.rget(vec![0], 1)).collect::<Result<Vec<_>, _>>()?;
-    ///         let values = rma::window::Request::wait_all(requests)?;
-    ///         // The locks are still held.
-    ///         assert_eq!(values, [[0], [5], [10], [15]]);
+    ///         let requests = (0..4).map(|rank| all.rank(rank)?.rget(vec![0], 0));
+    ///         let mut requests = requests.collect::<Result<Vec<_>, rma::Error>>()?;
+    ///         // In the order in which they come.
+    ///         while let Some((_, values)) = rma::window::Request::wait_any(&mut requests) {
+    ///             sum += values?[0];
+    ///         }
     ///         Ok(())
     ///     })?;
+    ///     assert_eq!(sum, 60);
     ///     window.free()
     /// })
     /// .unwrap();
     /// ```
-    ///
-    /// # Errors
-    /// See [`rma_core::window::Window::rget`].
-    pub fn rget(&self, mut buffer: Vec<T>, disp: usize) -> Result<Request<'scope, T>> {
-        let bytes = Datatype::basic(BasicType::Byte);
-        let (count, disp) = (size_of_val(buffer.as_slice()) as u64, Disp(disp as u64));
-        let result = Destination { base: buffer.as_mut_ptr().cast(), count, ty: &bytes };
-        let area = TargetArea { disp, count, ty: &bytes };
-        // SAFETY: as for `rput`; every bit pattern is an element.
-        self.requested(buffer, || unsafe { self.parts().core.rget(result, self.target(), area) })
+    pub fn wait_any(requests: &mut Vec<Self>) -> Option<(usize, Result<B>)> {
+        let operations: Vec<_> = requests.iter().map(|request| &request.operation).collect();
+        let at = requests.first()?.parts.wakers.wait_any(&operations);
+        Some((at, requests.remove(at).wait()))
     }
 
-    /// Begins an operation on `buffer`.
-    fn requested(
-        &self,
-        buffer: Vec<T>,
-        begin: impl FnOnce() -> Result<OperationRequest>,
-    ) -> Result<Request<'scope, T>> {
-        // Should the call panic, the buffer is not released.
-        let buffer = ManuallyDrop::new(buffer);
-        let started = begin();
-        let buffer = ManuallyDrop::into_inner(buffer);
-        // An operation that is refused uses nothing of it.
-        Ok(Request { operation: started?, parts: self.parts(), buffer: Some(buffer) })
+    /// As [`Request::wait_any`], without waiting: moves the engine a step, and answers `None` when no operation has ended
+    /// (`MPI_Testany`).
+    pub fn test_any(requests: &mut Vec<Self>) -> Option<(usize, Result<B>)> {
+        let has_ended = |request: &Self| has_ended(&request.operation);
+        let at = requests.iter().position(has_ended).or_else(|| {
+            // One step moves all of them, and an error of this one is found below.
+            let _ = requests.first()?.operation.test();
+            requests.iter().position(has_ended)
+        })?;
+        Some((at, requests.remove(at).wait()))
+    }
+
+    /// The buffer of an operation that has ended.
+    fn take(&mut self) -> B {
+        self.watch.clear();
+        let buffer = self.buffer.take().expect("a request gives its buffer back once");
+        // SAFETY: the callers have seen the end.
+        unsafe { B::give_back(buffer) }
     }
 }
 
-impl<'scope, T: Number> Locked<'scope, T> {
-    /// Begins to combine `buffer` with the elements from displacement `disp` on, each in one atomic step (`MPI_Raccumulate`).
-    ///
-    /// # Errors
-    /// See [`rma_core::window::Window::raccumulate`].
-    pub fn raccumulate(&self, buffer: Vec<T>, op: ReduceOp, disp: usize) -> Result<Request<'scope, T>> {
-        let ty = Datatype::basic(T::BASIC);
-        let (count, disp) = (buffer.len() as u64, Disp(disp as u64));
-        let origin = Origin { base: buffer.as_ptr().cast(), count, ty: &ty };
-        let area = TargetArea { disp, count, ty: &ty };
-        has_size::<T>("raccumulate")?;
-        // SAFETY: as for `rput`.
-        self.requested(buffer, || unsafe { self.parts().core.raccumulate(origin, op, self.target(), area) })
-    }
+impl<T, B: Buffer<T>> Future for Request<'_, T, B> {
+    type Output = Result<B>;
 
-    /// As [`Target::raccumulate`](super::Target::raccumulate) with `origin`, and begins to fill `buffer`, which is as long, with what
-    /// the elements were before (`MPI_Rget_accumulate`).
-    ///
-    /// # Errors
-    /// See [`rma_core::window::Window::rget_accumulate`]; `MPI_ERR_COUNT` when the lengths differ.
-    pub fn rget_accumulate(
-        &self,
-        origin: &'scope [T],
-        mut buffer: Vec<T>,
-        op: ReduceOp,
-        disp: usize,
-    ) -> Result<Request<'scope, T>> {
-        const CALL: &str = "rget_accumulate";
-        has_size::<T>(CALL)?;
-        if origin.len() != buffer.len() {
-            let cause = format!("{} elements to combine and room for {}", origin.len(), buffer.len());
-            return Err(Error::new(ErrorClass::Count, CALL, cause));
+    /// # Panics
+    /// When it is polled after it was ready.
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if this.operation.test()? {
+            return Poll::Ready(Ok(this.take()));
         }
-        let ty = Datatype::basic(T::BASIC);
-        let (count, disp) = (buffer.len() as u64, Disp(disp as u64));
-        let origin = Origin { base: origin.as_ptr().cast(), count, ty: &ty };
-        let result = Destination { base: buffer.as_mut_ptr().cast(), count, ty: &ty };
-        let area = TargetArea { disp, count, ty: &ty };
-        // SAFETY: as for `rget`; the origin is borrowed for the scope.
-        self.requested(buffer, || unsafe {
-            self.parts().core.rget_accumulate(origin, result, op, self.target(), area)
-        })
+        this.watch.set(&this.operation, context.waker())?;
+        // It may have ended before the waker was there.
+        if this.operation.is_complete()? {
+            return Poll::Ready(Ok(this.take()));
+        }
+        Poll::Pending
     }
 }
 
-impl<T> fmt::Debug for Request<'_, T> {
+impl<T, B: Buffer<T>> Drop for Request<'_, T, B> {
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take()
+            && !has_ended(&self.operation)
+        {
+            B::leave(buffer, &Leftovers(&self.parts.values));
+        }
+    }
+}
+
+impl<T, B: Buffer<T>> fmt::Debug for Request<'_, T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request").field("operation", &self.operation).finish_non_exhaustive()
     }

@@ -4,6 +4,8 @@
 
 #![allow(missing_docs)]
 
+mod futures;
+
 use rma::config::Configuration;
 use rma::{Error, ErrorClass, LockKind, ReduceOp, Result, World};
 use rma_ch_sim::SimConfig;

@@ -1,0 +1,134 @@
+//! The calls that begin operations with requests (MPI 3.1 §11.3.5).
+
+use super::buffer::{Buffer, OriginBuffer, ResultBuffer};
+use super::element::{Element, Number};
+use super::lock::Locked;
+use super::operations::has_size;
+use super::request::Request;
+use rma_core::datatype::{BasicType, Datatype};
+use rma_core::ids::Disp;
+use rma_core::kernel::ReduceOp;
+use rma_core::window::{Destination, OperationRequest, Origin, TargetArea};
+use rma_core::{Error, ErrorClass, Result};
+use std::mem::ManuallyDrop;
+
+impl<'scope, T: Element> Locked<'scope, T> {
+    /// Begins to store `buffer` at displacement `disp` (`MPI_Rput`).
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::rput`].
+    pub fn rput<B: OriginBuffer<'scope, T>>(&self, buffer: B, disp: usize) -> Result<Request<'scope, T, B>> {
+        self.requested(buffer, |kept| {
+            let ((base, count), bytes) = (B::origin(kept), Datatype::basic(BasicType::Byte));
+            let count = (count * size_of::<T>()) as u64;
+            let origin = Origin { base: base.cast(), count, ty: &bytes };
+            let area = TargetArea { disp: Disp(disp as u64), count, ty: &bytes };
+            // SAFETY: the request has the buffer until the operation has ended; see `requested`.
+            unsafe { self.parts().core.rput(origin, self.target(), area) }
+        })
+    }
+
+    /// Begins to fill `buffer` from displacement `disp` (`MPI_Rget`).
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(2)?;
+    ///     window.local().set(1, 5 * u64::from(world.rank()));
+    ///     world.barrier()?;
+    ///     let mut mine = [0];
+    ///     window.lock_all(|all| {
+    ///         let requests = (0..4).map(|rank| all.rank(rank)?.rget(vec![0], 1)).collect::<Result<Vec<_>, _>>()?;
+    ///         let values = rma::window::Request::wait_all(requests)?;
+    ///         // The locks are still held.
+    ///         assert_eq!(values, [[0], [5], [10], [15]]);
+    ///         // A buffer that is borrowed for the epoch can be used when the request has given it back.
+    ///         let mine = all.rank(3)?.rget(&mut mine, 1)?.wait()?;
+    ///         assert_eq!(*mine, [15]);
+    ///         mine[0] += 1;
+    ///         Ok(())
+    ///     })?;
+    ///     assert_eq!(mine, [16]);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::rget`].
+    pub fn rget<B: ResultBuffer<'scope, T>>(&self, buffer: B, disp: usize) -> Result<Request<'scope, T, B>> {
+        self.requested(buffer, |kept| {
+            let ((base, count), bytes) = (B::result(kept), Datatype::basic(BasicType::Byte));
+            let count = (count * size_of::<T>()) as u64;
+            let result = Destination { base: base.cast(), count, ty: &bytes };
+            let area = TargetArea { disp: Disp(disp as u64), count, ty: &bytes };
+            // SAFETY: as for `rput`; every bit pattern is an element.
+            unsafe { self.parts().core.rget(result, self.target(), area) }
+        })
+    }
+
+    /// Begins an operation on `buffer`.
+    fn requested<B: Buffer<T>>(
+        &self,
+        buffer: B,
+        begin: impl FnOnce(&mut B::Kept) -> Result<OperationRequest>,
+    ) -> Result<Request<'scope, T, B>> {
+        // Should the call panic, the buffer is not released.
+        let mut buffer = ManuallyDrop::new(buffer.keep());
+        let started = begin(&mut buffer);
+        let buffer = ManuallyDrop::into_inner(buffer);
+        // An operation that is refused uses nothing of it.
+        Ok(Request::new(started?, self.parts(), buffer))
+    }
+}
+
+impl<'scope, T: Number> Locked<'scope, T> {
+    /// Begins to combine `buffer` with the elements from displacement `disp` on, each in one atomic step (`MPI_Raccumulate`).
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::raccumulate`].
+    pub fn raccumulate<B: OriginBuffer<'scope, T>>(
+        &self,
+        buffer: B,
+        op: ReduceOp,
+        disp: usize,
+    ) -> Result<Request<'scope, T, B>> {
+        has_size::<T>("raccumulate")?;
+        self.requested(buffer, |kept| {
+            let ((base, count), ty) = (B::origin(kept), Datatype::basic(T::BASIC));
+            let count = count as u64;
+            let origin = Origin { base: base.cast(), count, ty: &ty };
+            let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
+            // SAFETY: as for `rput`.
+            unsafe { self.parts().core.raccumulate(origin, op, self.target(), area) }
+        })
+    }
+
+    /// As [`Target::raccumulate`](super::Target::raccumulate) with `origin`, and begins to fill `buffer`, which is as long, with what
+    /// the elements were before (`MPI_Rget_accumulate`).
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::rget_accumulate`]; `MPI_ERR_COUNT` when the lengths differ.
+    pub fn rget_accumulate<B: ResultBuffer<'scope, T>>(
+        &self,
+        origin: &'scope [T],
+        buffer: B,
+        op: ReduceOp,
+        disp: usize,
+    ) -> Result<Request<'scope, T, B>> {
+        const CALL: &str = "rget_accumulate";
+        has_size::<T>(CALL)?;
+        self.requested(buffer, |kept| {
+            let ((base, count), ty) = (B::result(kept), Datatype::basic(T::BASIC));
+            if origin.len() != count {
+                let cause = format!("{} elements to combine and room for {count}", origin.len());
+                return Err(Error::new(ErrorClass::Count, CALL, cause));
+            }
+            let count = count as u64;
+            let origin = Origin { base: origin.as_ptr().cast(), count, ty: &ty };
+            let result = Destination { base: base.cast(), count, ty: &ty };
+            let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
+            // SAFETY: as for `rget`; the origin is borrowed for the scope.
+            unsafe { self.parts().core.rget_accumulate(origin, result, op, self.target(), area) }
+        })
+    }
+}
