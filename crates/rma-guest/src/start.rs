@@ -12,6 +12,14 @@ use std::time::Instant;
 /// The host's duplicate of its world, for the allgather.
 static WORLD: Mutex<Option<Handle>> = Mutex::new(None);
 
+/// MPI of the host is about to start. The library registers the process for barriers of memory, which costs the system a grace period,
+/// some 20 ms, when there are several threads, as there may be when the host has started; a second time it costs nothing.
+pub(crate) fn prepare() {
+    // SAFETY: numbers.
+    let _ =
+        unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) };
+}
+
 /// MPI of the host has started. Collective over its world.
 pub(crate) fn begin() {
     if std::env::var_os("RMA_GUEST").is_some_and(|value| value == "0") || host().is_own {

@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_void};
 entry! {
     /// `MPI_Init`.
     fn MPI_Init(argc: *mut c_void, argv: *mut c_void); |host, own| {
+        start::prepare();
         let code = host(argc, argv);
         if code == 0 {
             start::begin();
@@ -16,6 +17,7 @@ entry! {
 
     /// `MPI_Init_thread`.
     fn MPI_Init_thread(argc: *mut c_void, argv: *mut c_void, asked: c_int, provided: *mut c_int); |host, own| {
+        start::prepare();
         let code = host(argc, argv, asked, provided);
         if code == 0 {
             start::begin();
