@@ -28,6 +28,8 @@ const BEFORE_PROOF: Duration = Duration::from_millis(250);
 pub(crate) struct Unauthenticated {
     slots: Slab<Incoming>,
     limit: usize,
+    /// Those dropped for what they sent.
+    dropped: u64,
 }
 
 #[derive(Debug)]
@@ -63,7 +65,7 @@ impl Unauthenticated {
     pub(crate) const BYTES: usize = size_of::<Incoming>();
 
     pub(crate) fn new(limits: &Limits) -> Self {
-        Self { slots: Slab::new(), limit: limits.unauthenticated }
+        Self { slots: Slab::new(), limit: limits.unauthenticated, dropped: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -139,8 +141,14 @@ impl Unauthenticated {
     }
 
     fn drop_with(&mut self, index: usize, cause: &str) {
-        let incoming = self.slots.remove(index);
-        tracing::warn!(from = ?incoming.from, cause, "an incoming connection was dropped");
+        let from = self.slots.remove(index).from;
+        self.dropped += 1;
+        // Any process can connect: a flood of connections is no flood of lines.
+        if self.dropped.is_power_of_two() {
+            tracing::warn!(?from, cause, so_far = self.dropped, "an incoming connection was dropped");
+        } else {
+            tracing::debug!(?from, cause, so_far = self.dropped, "an incoming connection was dropped");
+        }
     }
 }
 

@@ -7,6 +7,8 @@ mod common;
 use common::paths::{is_slow, messages};
 use common::{Running, rmarun};
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
 const WORLD: &str = env!("CARGO_BIN_EXE_rma-test-world");
@@ -175,6 +177,47 @@ fn one_machine_listens_on_no_port_unless_tcp_is_wished_for() {
         assert_eq!(listening.len(), ports, "{listening:?}");
         assert!(listening.iter().all(|address| address.starts_with("0100007F:")), "{listening:?}");
         assert_good(&running.finish());
+    }
+}
+
+#[test]
+fn bytes_of_others_at_any_port_change_nothing() {
+    const ROUNDS: usize = 40;
+    for (channel, ports) in [("tcp", 3), ("ofi", 6)] {
+        let variables = &[("RMA_CHANNEL", channel)];
+        if channel == "ofi" && run(1, "rank", variables).code != Some(0) {
+            eprintln!("skipped: no libfabric is installed (Debian: libfabric1)");
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let end = folder.path().join("end");
+        let running = start(3, &format!("rounds_until {}", end.display()), variables);
+        let ranks = running.wait_for(3, WORLD);
+        let look = || ranks.iter().map(|pid| listening_sockets(*pid)).collect::<Vec<_>>().concat();
+        let (mut listening, until) = (look(), Instant::now() + Duration::from_secs(20));
+        while listening.len() < ports && Instant::now() < until {
+            listening = look();
+        }
+        assert_eq!(listening.len(), ports, "{listening:?}");
+        let mut kept = Vec::new();
+        for round in 0..ROUNDS {
+            for address in &listening {
+                let port = u16::from_str_radix(address.rsplit(':').next().unwrap(), 16).unwrap();
+                let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+                let bytes: Vec<u8> = (0..round * round).map(|at| (at * 31 + round) as u8).collect();
+                // An end that comes before all is sent is an answer, too.
+                let _ = socket.write_all(&bytes);
+                if round % 4 == 0 {
+                    kept.push(socket);
+                }
+            }
+        }
+        std::fs::write(end, "").unwrap();
+        let run = running.finish();
+        assert_eq!(run.code, Some(0), "{run:?}");
+        // A line each time that their number has doubled.
+        let lines = run.stderr.lines().count();
+        assert!((1..=3 * (ROUNDS.ilog2() as usize + 2)).contains(&lines), "{run:?}");
     }
 }
 

@@ -53,6 +53,18 @@ impl ChannelKind for Counted {
     }
 }
 
+/// Sums until rank 0 finds this file.
+fn rounds_until(world: &World, file: &str) -> rma::Result<()> {
+    rma::log_to_stderr(&|name| std::env::var(name).ok())?;
+    let mut is_over = [0u8];
+    while is_over == [0] {
+        assert_eq!(world.allreduce(ReduceOp::Sum, &[1u64])?, [u64::from(world.size())]);
+        is_over = [u8::from(std::path::Path::new(file).exists())];
+        world.broadcast(0, &mut is_over)?;
+    }
+    Ok(())
+}
+
 fn main() -> rma::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let text = |i: usize| arguments.get(i).map_or("", String::as_str);
@@ -118,6 +130,7 @@ fn main() -> rma::Result<()> {
             world.barrier()?;
         }
         // Rounds for ever, until a rank is killed.
+        "rounds_until" => rounds_until(&world, text(1))?,
         "rounds" => loop {
             let sum = world.allreduce(ReduceOp::Sum, &[1u64])?;
             assert_eq!(sum, [u64::from(world.size())]);
