@@ -249,7 +249,10 @@ impl Pending for Sending {
     fn take_end(&mut self) -> Option<End> {
         match &mut self.0 {
             None => Some(End::done()),
-            Some(request) => request.test().map(|end| End::from(end.map(|()| Status::EMPTY))),
+            Some(request) => request.test().map(|end| {
+                let status = if request.is_withdrawn() { Status::CANCELLED } else { Status::EMPTY };
+                End::from(end.map(|()| status))
+            }),
         }
     }
 
@@ -259,6 +262,10 @@ impl Pending for Sending {
 
     fn call(&self) -> &'static str {
         "send"
+    }
+
+    fn cancel(&mut self) {
+        self.0.iter_mut().for_each(SendRequest::withdraw);
     }
 }
 

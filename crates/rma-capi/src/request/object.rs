@@ -30,7 +30,7 @@ pub(crate) trait Pending: Send {
         "wait"
     }
 
-    /// Takes it back, if it is a receive that nothing has matched. It ends then as cancelled.
+    /// Takes it back, if it is a message that nothing has matched. It ends then as cancelled, perhaps by another process's answer.
     fn cancel(&mut self) {}
 }
 

@@ -23,10 +23,11 @@
 //! Invariant: a message that has ended before its circle is looked at keeps its end; a collective may succeed on some ranks and
 //! fail on others, but ends on all.
 
-use super::messenger::{Messenger, ReceiveRequest, SendRequest};
+use super::messenger::{Messenger, ReceiveRequest};
 use super::packet::Scope;
 use super::request::RequestId;
 use super::revoked::revoked_error;
+use super::send_request::SendRequest;
 use super::sending::lost_error;
 use super::state::{Kind, Outgoing, Receive, State};
 use rma_core::channel::Channel;

@@ -123,6 +123,11 @@ impl State {
                 self.on_reported_death(peer);
                 Ok(())
             }
+            (Packet::Withdraw { sender }, Lane::Request) => {
+                self.on_withdraw(from, sender);
+                Ok(())
+            }
+            (Packet::Withdrawn { sender }, Lane::Response) => self.on_withdrawn(from, sender),
             (Packet::Farewell, Lane::Request) => {
                 self.on_farewell(from);
                 Ok(())

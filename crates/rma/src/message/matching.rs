@@ -123,6 +123,19 @@ impl Matcher {
         arrived
     }
 
+    /// Forgets a message of this source, wherever it is kept; says whether it was. No hot path: it looks at all.
+    pub(super) fn remove_arrived(&mut self, source: Peer, is_it: impl Fn(&Content) -> bool) -> bool {
+        let mut at = None;
+        for (scope, queues) in self.all() {
+            let place = queues.arrived.iter().position(|a| a.source == source && is_it(&a.content));
+            at = at.or(place.map(|place| (*scope, place)));
+        }
+        let Some((scope, place)) = at else { return false };
+        let removed = self.known(scope).and_then(|queues| queues.arrived.remove(place));
+        self.forget_if_empty(scope);
+        removed.is_some()
+    }
+
     /// All messages of a scope with such tags; they are not kept any more then.
     pub(super) fn take_all_arrived(&mut self, scope: Scope, is_of: impl Fn(u64) -> bool) -> Vec<Arrived> {
         let Some(queues) = self.known(scope) else { return Vec::new() };

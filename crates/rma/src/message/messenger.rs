@@ -6,6 +6,7 @@ use super::matching::{Arrived, Pattern};
 use super::memory::{Payload, Sink};
 use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
+use super::send_request::SendRequest;
 use super::state::{Kind, Received, SendMode, Signs, State, Waiting};
 use super::upper::MessageUpper;
 use parking_lot::Mutex;
@@ -26,17 +27,6 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 pub struct Messenger {
     pub(super) state: Arc<Mutex<State>>,
     pub(super) signs: Arc<Signs>,
-}
-
-/// A message under way. Dropping it does not stop the message.
-#[must_use]
-pub struct SendRequest {
-    state: Arc<Mutex<State>>,
-    id: RequestId,
-    /// The collective that it is a part of.
-    pub(super) circle: Option<Group>,
-    /// Whether its end was taken: nothing is left of it then.
-    is_over: bool,
 }
 
 /// A message that is waited for. Dropping it withdraws it, unless the message is under way already.
@@ -178,7 +168,7 @@ impl Messenger {
         mode: SendMode,
     ) -> Result<SendRequest> {
         let id = self.state.lock().begin_send(to, Label { scope, tag }, payload, mode)?;
-        Ok(SendRequest { state: Arc::clone(&self.state), id, circle: None, is_over: false })
+        Ok(SendRequest::new(&self.state, id))
     }
 
     /// Begins to receive a message of at most `limit` bytes from `source` with `tag`; `None` is any.
@@ -339,29 +329,6 @@ impl MatchedMessage {
     }
 }
 
-impl SendRequest {
-    pub(super) fn id(&self) -> RequestId {
-        self.id
-    }
-
-    /// Lets go of the caller's memory, if no channel reads it now; says whether the caller may do with it what it wants. The
-    /// message goes on.
-    pub(crate) fn release(&mut self) -> bool {
-        self.is_over || self.state.lock().release(self.id)
-    }
-
-    /// How the send ended, once, if it has: the message has left, and its memory is free again.
-    pub fn test(&mut self) -> Option<Result<()>> {
-        let end = self.state.lock().end_of(self.id, self.circle.as_ref())?;
-        self.is_over = true;
-        match end {
-            Err(error) => Some(Err(error)),
-            Ok(Kind::Sent(end)) => Some(end),
-            Ok(other) => unreachable!("a send does not end as {other:?}"),
-        }
-    }
-}
-
 impl ReceiveRequest {
     fn new(state: &Arc<Mutex<State>>, id: RequestId) -> Self {
         Self { state: Arc::clone(state), id, circle: None, is_over: false, refused: None }
@@ -446,14 +413,6 @@ impl Drop for MatchedMessage {
     }
 }
 
-impl Drop for SendRequest {
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.state.lock().abandon(self.id);
-        }
-    }
-}
-
 impl Drop for ReceiveRequest {
     fn drop(&mut self) {
         if !self.is_over {
@@ -480,12 +439,6 @@ impl fmt::Debug for Messenger {
 impl fmt::Debug for MatchedMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MatchedMessage").field("waiting", &self.waiting).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for SendRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SendRequest {}.{}", self.id.index, self.id.generation)
     }
 }
 

@@ -25,9 +25,11 @@ mod packet;
 mod quits;
 mod request;
 mod revoked;
+mod send_request;
 mod sending;
 mod state;
 mod upper;
+mod withdrawal;
 
 #[cfg(test)]
 mod tests;
@@ -49,10 +51,11 @@ mod tests_of_revoked;
 pub(crate) use absent::Making;
 pub(crate) use agreement::Ballot;
 pub use config::MessageConfig;
-pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, SendRequest, ShortReceive};
+pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, ShortReceive};
 pub use needs::MessageId;
 pub use packet::{Plane, Scope};
 pub(crate) use quits::tag_of;
+pub use send_request::SendRequest;
 pub(crate) use sending::left_error;
 pub use state::{Received, SendMode, Waiting};
 pub use upper::MessageUpper;

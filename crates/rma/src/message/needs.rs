@@ -1,9 +1,10 @@
 //! What waits for messages need of which process, as facts ([`rma_core::host::Need`]).
 
-use super::messenger::{Messenger, ReceiveRequest, SendRequest};
+use super::messenger::{Messenger, ReceiveRequest};
 use super::packet::{Plane, Scope};
 use super::quits::number_of;
 use super::request::RequestId;
+use super::send_request::SendRequest;
 use super::state::{Kind, Receive, SendStage};
 use rma_core::host::{Instance, Need, Place, Way};
 use rma_core::ids::Peer;

@@ -14,6 +14,8 @@
 //! | decline | response | sender's id u64, dead process u32 (all ones: none) |
 //! | quit | request | context u64, number u64 |
 //! | death | request | process u32 |
+//! | withdraw | request | sender's id u64 |
+//! | withdrawn | response | sender's id u64 |
 //! | notice | response | what [`super::notice`] says |
 //!
 //! Credit is a number of bytes of eager messages that the receiver has taken out of its buffer; it rides on whatever goes
@@ -107,6 +109,10 @@ pub(super) enum Packet {
     Death { peer: Peer },
     /// The sender has left a collective with an error of this class.
     Quit { scope: Scope, number: u64, why: ErrorClass },
+    /// An announced message is to be forgotten, unless a receive has taken it.
+    Withdraw { sender: RequestId },
+    /// It is forgotten.
+    Withdrawn { sender: RequestId },
     /// Something about a communicator in trouble.
     Notice,
 }
@@ -151,6 +157,8 @@ impl Packet {
                 Self::Quit { scope, number: tag, why: fields.class()? }
             }
             9 => Self::Death { peer: Peer(fields.number()?) },
+            10 => Self::Withdraw { sender: RequestId::from_bits(fields.long()?) },
+            11 => Self::Withdrawn { sender: RequestId::from_bits(fields.long()?) },
             NOTICE => Self::Notice,
             _ => return Err("unknown kind of message packet"),
         };
@@ -173,6 +181,8 @@ impl Packet {
             Self::Decline { .. } => (7, 0),
             Self::Quit { scope, .. } => (8, scope.plane as u8),
             Self::Death { .. } => (9, 0),
+            Self::Withdraw { .. } => (10, 0),
+            Self::Withdrawn { .. } => (11, 0),
             Self::Notice => (NOTICE, 0),
         };
         let mut head = Head { bytes: [0; HEAD_MAX], len: 0 };
@@ -202,6 +212,9 @@ impl Packet {
                 head.put(&(why as i32).to_le_bytes());
             }
             Self::Death { peer } => head.put(&peer.0.to_le_bytes()),
+            Self::Withdraw { sender } | Self::Withdrawn { sender } => {
+                head.put(&sender.to_bits().to_le_bytes());
+            }
             Self::Quit { scope, number, why } => {
                 head.put_label(Label { scope, tag: number });
                 head.put(&(why as i32).to_le_bytes());
@@ -298,6 +311,8 @@ mod tests {
                 Packet::Decline { sender: a, dead: Some(Peer(7)), why: ErrorClass::ProcFailed },
                 Packet::Quit { scope: label.scope, number, why: ErrorClass::ProcAborted },
                 Packet::Death { peer: Peer(number as u32) },
+                Packet::Withdraw { sender: a },
+                Packet::Withdrawn { sender: b },
             ]);
         }
         samples

@@ -48,7 +48,7 @@ impl State {
             return Ok(self.begin_send_to_self(label, payload, mode));
         }
         let lost = self.peer(to).lost.clone();
-        let send = Send { to, label, payload, mode, stage: SendStage::Queued };
+        let send = Send { to, label, payload, mode, stage: SendStage::Queued, is_asked_back: false };
         let id = self.requests.insert(Request { kind: Kind::Send(send), is_abandoned: false });
         match lost {
             Some(why) => self.finish(id, Kind::Sent(Err(lost_error("send", to, &why)))),
@@ -81,7 +81,8 @@ impl State {
         let (id, content) = match kept {
             Some(bytes) => (self.requests.insert(sent(Ok(()))), super::matching::Content::Kept(bytes)),
             None => {
-                let send = Send { to: me, label, payload, mode, stage: SendStage::Announced };
+                let stage = SendStage::Announced;
+                let send = Send { to: me, label, payload, mode, stage, is_asked_back: false };
                 let id = self.requests.insert(Request { kind: Kind::Send(send), is_abandoned: false });
                 (id, super::matching::Content::Own { send: id, len })
             }
@@ -202,8 +203,10 @@ impl State {
     pub(super) fn has_parted(&mut self, peer: Peer, failure: &Failure) -> bool {
         let state = self.peer(peer);
         let says_farewell = state.has_left || !state.requests.is_empty();
-        let has_parted = says_farewell
-            && state.requests.iter().all(|next| !matches!(next, Outgoing::Message(_) | Outgoing::Body(_)));
+        let is_awaited = |next: &Outgoing| {
+            matches!(next, Outgoing::Message(_) | Outgoing::Body(_) | Outgoing::Withdraw(_))
+        };
+        let has_parted = says_farewell && !state.requests.iter().any(is_awaited);
         if has_parted {
             state.requests.clear();
             state.responses.clear();
@@ -238,6 +241,9 @@ impl State {
         let step = match outgoing {
             Outgoing::Message(id) => self.send_message(id, peer, channel, max_packet),
             Outgoing::Body(id) => self.send_body(id, peer, channel),
+            Outgoing::Withdraw(sender) => {
+                send_small(channel, peer, Lane::Request, &Packet::Withdraw { sender }, None)
+            }
             Outgoing::Farewell => send_small(channel, peer, Lane::Request, &Packet::Farewell, None),
             Outgoing::Death(dead) => {
                 send_small(channel, peer, Lane::Request, &Packet::Death { peer: dead }, None)

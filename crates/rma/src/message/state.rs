@@ -139,6 +139,8 @@ pub(super) enum Outgoing {
     Message(RequestId),
     /// The body that the peer has asked for.
     Body(RequestId),
+    /// That this announced message is to be forgotten, if no receive has taken it.
+    Withdraw(RequestId),
     /// That there will be no more messages.
     Farewell,
     /// That this process has died.
@@ -160,6 +162,8 @@ pub(super) enum Kind {
     Receive(Receive),
     /// A send that has ended.
     Sent(Result<()>),
+    /// A send that was taken back.
+    Withdrawn,
     /// A receive that has ended.
     Received(Result<Received>),
     /// A receive that has ended without its message, which does not fit.
@@ -182,6 +186,8 @@ pub(super) struct Send {
     pub(super) payload: Payload,
     pub(super) mode: SendMode,
     pub(super) stage: SendStage,
+    /// Whether the receiver was asked to forget it.
+    pub(super) is_asked_back: bool,
 }
 
 /// Queued → (left at once) done, or Queued → Announced → Accepted → Leaving → done.
@@ -322,7 +328,7 @@ impl State {
     /// Takes the end of a request out, if it has come.
     pub(super) fn take_end(&mut self, id: RequestId) -> Option<Kind> {
         match self.requests.get(id)?.kind {
-            Kind::Sent(_) | Kind::Received(_) | Kind::Refused(..) => {
+            Kind::Sent(_) | Kind::Withdrawn | Kind::Received(_) | Kind::Refused(..) => {
                 self.requests.remove(id).map(|request| request.kind)
             }
             Kind::Send(_) | Kind::Receive(_) => None,
@@ -333,7 +339,9 @@ impl State {
     pub(super) fn abandon(&mut self, id: RequestId) {
         let Some(request) = self.requests.get_mut(id) else { return };
         match &request.kind {
-            Kind::Sent(_) | Kind::Received(_) | Kind::Refused(..) => drop(self.requests.remove(id)),
+            Kind::Sent(_) | Kind::Withdrawn | Kind::Received(_) | Kind::Refused(..) => {
+                drop(self.requests.remove(id));
+            }
             Kind::Receive(Receive::Posted { .. }) => {
                 self.cancel(id);
             }
@@ -363,7 +371,7 @@ impl State {
                 true
             }
             Kind::Receive(Receive::Arriving { .. }) => true,
-            Kind::Sent(_) | Kind::Received(_) | Kind::Refused(..) => true,
+            Kind::Sent(_) | Kind::Withdrawn | Kind::Received(_) | Kind::Refused(..) => true,
         }
     }
 

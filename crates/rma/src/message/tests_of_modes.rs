@@ -221,3 +221,96 @@ fn a_receive_is_cancelled_before_its_message_or_not_at_all() {
         assert!(text.contains("requests: 0, kept: 0, posted: 0"), "{text}");
     }
 }
+
+/// How a withdrawn send ended: whether it was taken back, and what a receive found that was posted before or after.
+fn withdraw(net: &mut Net, to: u32, len: usize, steps: usize, posted: bool) -> (bool, Option<Vec<u8>>) {
+    let receiver = net.messengers[to as usize].clone();
+    let receive = || receiver.begin_receive(SCOPE, Some(Peer(0)), Some(7), u64::MAX).unwrap();
+    let before = posted.then(receive);
+    let mut send =
+        net.messengers[0].begin_synchronous_send(Peer(to), SCOPE, 7, bytes(len as u64, len)).unwrap();
+    for _ in 0..steps {
+        net.step();
+    }
+    send.withdraw();
+    send.withdraw();
+    finish(net, || send.test()).unwrap();
+    while net.step() {}
+    let found = before.and_then(|receive| match receive.cancel() {
+        Ok(()) => None,
+        Err(mut receive) => Some(finish(net, || receive.test()).unwrap().data.unwrap()),
+    });
+    (send.is_withdrawn(), found)
+}
+
+#[test]
+fn a_send_is_withdrawn_before_a_receive_takes_it_or_not_at_all() {
+    for config in configs() {
+        let mut ends = [0; 2];
+        for (to, len, steps, posted) in (0..2)
+            .flat_map(|to| [0, 10, 3000].map(|len| (to, len)))
+            .flat_map(|(to, len)| (0..30).map(move |steps| (to, len, steps)))
+            .flat_map(|(to, len, steps)| [false, true].map(|posted| (to, len, steps, posted)))
+        {
+            let mut net = Net::new(2, &config, 1, MIN_PACKET, 90 + steps as u64);
+            let (is_withdrawn, found) = withdraw(&mut net, to, len, steps, posted);
+            assert!(posted || is_withdrawn, "no receive has taken it");
+            assert_eq!(found, (!is_withdrawn).then(|| bytes(len as u64, len)));
+            ends[usize::from(is_withdrawn)] += usize::from(posted);
+            for messenger in &net.messengers {
+                let text = format!("{messenger:?}");
+                assert!(text.contains("requests: 0, kept: 0, posted: 0"), "{text}");
+            }
+        }
+        assert!(ends.iter().all(|count| *count > 0), "both ends: {ends:?}");
+    }
+}
+
+#[test]
+fn a_withdrawn_send_ends_when_its_receiver_is_lost_or_has_gone() {
+    for config in configs() {
+        for steps in 0..12 {
+            let mut net = Net::new(2, &config, 1, MIN_PACKET, 200 + steps);
+            let mut send =
+                net.messengers[0].begin_synchronous_send(Peer(1), SCOPE, 7, bytes(1, 100)).unwrap();
+            while net.step() {}
+            if steps % 2 == 0 {
+                net.messengers[1].say_farewell(std::iter::once(Peer(0)));
+            }
+            send.withdraw();
+            for _ in 0..steps {
+                net.step();
+            }
+            net.lose(1);
+            match finish(&mut net, || send.test()) {
+                Ok(()) => assert!(send.is_withdrawn()),
+                Err(error) => assert_eq!(error.class(), ErrorClass::ProcFailed),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_is_given_back_only_when_it_was_asked_for() {
+    use super::packet::Packet;
+    use super::request::RequestId;
+    use rma_core::channel::{Delivery, Lane};
+    use rma_core::progress::Upper;
+    let mut net = Net::new(2, &configs()[0], 1, MIN_PACKET, 300);
+    let mut send = net.messengers[0].begin_synchronous_send(Peer(1), SCOPE, 7, bytes(1, 100)).unwrap();
+    while net.step() {}
+    let mut upper = net.messengers[0].upper();
+    let withdrawn = |index| Packet::Withdrawn { sender: RequestId { index, generation: 0 } }.emit();
+    for (index, lane) in [(0, Lane::Response), (5, Lane::Response), (0, Lane::Request)] {
+        let delivery = upper.packet(Peer(1), lane, withdrawn(index).as_ref());
+        assert!(matches!(delivery, Delivery::Refused(_)), "{delivery:?}");
+    }
+    assert!(send.test().is_none());
+    // One that the receiver does not keep is no fault: a receive has taken it.
+    let unknown = Packet::Withdraw { sender: RequestId { index: 5, generation: 0 } }.emit();
+    let delivery = net.messengers[1].upper().packet(Peer(0), Lane::Request, unknown.as_ref());
+    assert!(matches!(delivery, Delivery::Accepted), "{delivery:?}");
+    send.withdraw();
+    finish(&mut net, || send.test()).unwrap();
+    assert!(send.is_withdrawn());
+}

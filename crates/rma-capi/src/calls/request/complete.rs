@@ -77,11 +77,11 @@ entry! {
         request.set("request", MPI_REQUEST_NULL)
     }
 
-    /// `MPI_Cancel` (§3.8.4): of receives that nothing has matched, and what the program's own function cancels. Everything else
+    /// `MPI_Cancel` (§3.8.4): of messages that nothing has matched, and what the program's own function cancels. Everything else
     /// ends by itself.
     fn MPI_Cancel(request: Out<MPI_Request>) raises Raiser::None; |process| {
         get(request.current().one("request")?)?.cancel()?;
-        // A thread that waits for the receive hears of its end by this step.
+        // A thread that waits for it hears of its end by this step, and a receiver that a send is taken back.
         process.poll();
         Ok(())
     }
