@@ -6,6 +6,7 @@ mod abi;
 mod bench;
 mod callgrind;
 mod cluster;
+mod fortran;
 mod guest;
 mod install;
 mod kills;
@@ -43,6 +44,7 @@ enum Command {
     Bench(bench::Args),
     Callgrind(callgrind::Args),
     Cluster(cluster::Args),
+    Fortran(fortran::Args),
     Guest(guest::Args),
     Install(install::Args),
     Uninstall(install::UninstallArgs),
@@ -70,7 +72,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Outcome {
     Workspace::find().and_then(|workspace| match command {
-        Command::Abi(args) => abi::run(&workspace, &args),
+        Command::Abi(args) => abi::run(&workspace, &args, fortran::findings),
         Command::Run(args) => run::run(&workspace, &args),
         Command::Seeds(args) => seeds::run(&workspace, &args),
         Command::Test(args) => test::run(&workspace, &args),
@@ -78,6 +80,7 @@ fn run(command: Command) -> Outcome {
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Callgrind(args) => callgrind::run(&workspace, &args),
         Command::Cluster(args) => cluster::run(&workspace, &args),
+        Command::Fortran(args) => fortran::run(&workspace, &args),
         Command::Guest(args) => guest::run(&workspace, &args),
         Command::Install(args) => install::run(&workspace, &args),
         Command::Uninstall(args) => install::uninstall(&args),

@@ -41,7 +41,8 @@ struct Places {
     scratch: PathBuf,
 }
 
-pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
+/// `others` finds what is wrong with what else is written from the tables.
+pub(crate) fn run(workspace: &Workspace, args: &Args, others: fn(&Tables) -> Vec<String>) -> Outcome {
     let crate_directory = workspace.root().join("crates").join(PACKAGE);
     let places = Places {
         constants: crate_directory.join("src/abi/constants.rs"),
@@ -67,6 +68,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let library = Library::read(&places.library)?;
     let implemented = library.implemented(&tables);
     findings.extend(library.findings(&tables, &unsupported));
+    findings.extend(others(&tables));
     findings.extend(unsupported::missing(&unsupported, &library.exports));
     findings.extend(settle(
         &places.header,
@@ -110,7 +112,8 @@ pub(crate) fn header_of(workspace: &Workspace, library: &Path) -> Result<String,
     Ok(header::generate(&tables, &library.implemented(&tables), &unsupported))
 }
 
-fn tables(workspace: &Workspace) -> Result<Tables, String> {
+/// The tables, read.
+pub(crate) fn tables(workspace: &Workspace) -> Result<Tables, String> {
     let directory = workspace.root().join("crates").join(PACKAGE).join("abi");
     let table = |name: &str| read(&directory.join(name));
     Tables::parse(&table("constants.tsv")?, &table("functions.tsv")?)?.with_types(&table("types.tsv")?)

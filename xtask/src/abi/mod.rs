@@ -13,5 +13,6 @@ mod signatures;
 mod tables;
 mod unsupported;
 
-pub(crate) use command::{Args, header_of, implemented_in, run};
+pub(crate) use command::{Args, header_of, implemented_in, run, tables};
 pub(crate) use library::SONAME;
+pub(crate) use tables::{Constant, Function, Kind, Tables, rows};

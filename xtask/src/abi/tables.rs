@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 /// The handle types of the ABI: pointers to structures that are never defined.
-pub(super) const HANDLES: [&str; 11] = [
+pub(crate) const HANDLES: [&str; 11] = [
     "MPI_Comm",
     "MPI_Group",
     "MPI_Win",
@@ -21,11 +21,11 @@ pub(super) const HANDLES: [&str; 11] = [
 ];
 
 /// The enumerations of the ABI that have names.
-pub(super) const ENUMERATIONS: [&str; 2] = ["MPI_T_cb_safety", "MPI_T_source_order"];
+pub(crate) const ENUMERATIONS: [&str; 2] = ["MPI_T_cb_safety", "MPI_T_source_order"];
 
 /// What a constant is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// An `int`.
     Int,
     /// An `MPI_Offset`: wider than an `int`, so that arithmetic and variable arguments see its width.
@@ -44,36 +44,36 @@ pub(super) enum Kind {
 
 /// A row of the table of constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Constant {
-    pub(super) name: String,
-    pub(super) kind: Kind,
+pub(crate) struct Constant {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
     /// As the table writes it; of aliases, the other name.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Its value; of aliases, that of the other name, and 0 for types.
-    pub(super) value: i64,
+    pub(crate) value: i64,
 }
 
 /// A row of the table of functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Function {
-    pub(super) group: String,
-    pub(super) name: String,
-    pub(super) returns: String,
-    pub(super) parameters: String,
+pub(crate) struct Function {
+    pub(crate) group: String,
+    pub(crate) name: String,
+    pub(crate) returns: String,
+    pub(crate) parameters: String,
 }
 
 /// The tables.
 #[derive(Clone, Debug)]
-pub(super) struct Tables {
+pub(crate) struct Tables {
     /// Names of types.
-    pub(super) types: Vec<String>,
-    pub(super) constants: Vec<Constant>,
-    pub(super) functions: Vec<Function>,
+    pub(crate) types: Vec<String>,
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) functions: Vec<Function>,
 }
 
 impl Tables {
     /// Reads the text of constants and functions.
-    pub(super) fn parse(constants: &str, functions: &str) -> Result<Self, String> {
+    pub(crate) fn parse(constants: &str, functions: &str) -> Result<Self, String> {
         let mut names = HashSet::new();
         let mut read: Vec<Constant> = Vec::new();
         for cells in rows(constants, "name\ttype\tvalue")? {
@@ -103,7 +103,7 @@ impl Tables {
     }
 
     /// The same with the names of types, of which this is the text.
-    pub(super) fn with_types(self, text: &str) -> Result<Self, String> {
+    pub(crate) fn with_types(self, text: &str) -> Result<Self, String> {
         let types = rows(text, "name")?.into_iter().map(|cells| cells[0].to_owned()).collect();
         Ok(Self { types, ..self })
     }
@@ -149,7 +149,7 @@ fn number(text: &str) -> Option<i64> {
 }
 
 /// The rows below this heading, cut into cells.
-pub(super) fn rows<'a>(text: &'a str, heading: &str) -> Result<Vec<Vec<&'a str>>, String> {
+pub(crate) fn rows<'a>(text: &'a str, heading: &str) -> Result<Vec<Vec<&'a str>>, String> {
     let mut lines = text.lines();
     if lines.next() != Some(heading) {
         return Err(format!("a table of the ABI does not begin with {heading:?}"));

@@ -3,13 +3,13 @@
 use super::files::{Content, Item, install};
 use super::{packages, stub};
 use crate::workspace::Workspace;
-use crate::{Outcome, abi};
+use crate::{Outcome, abi, fortran};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Build with optimization and install below a directory.
 ///
-/// Installs the C library libmpi_abi.so.1, mpi.h, mpi-ext.h, the compiler wrappers rmacc and rmacxx, the launcher rmarun, rma-info, rma-trace,
+/// Installs the C library libmpi_abi.so.1, mpi.h, mpi-ext.h, the compiler wrappers rmacc, rmacxx and rmafc, the launcher rmarun, rma-info, rma-trace,
 /// files for pkg-config and CMake, and manual pages; for libraries that embed the engine librma.so.0 and rma.h, and for programs of other libraries rma-guest and librma_guest.so. The directory can be moved afterwards.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 /// What is built: packages, and programs in them.
 const PACKAGES: [&str; 5] = ["rma", "rma-capi", "rma-embed", "rma-guest", "rma-tools"];
-const PROGRAMS: [&str; 6] = ["rmacc", "rmacxx", "rmarun", "rma-guest", "rma-info", "rma-trace"];
+const PROGRAMS: [&str; 7] = ["rmacc", "rmacxx", "rmafc", "rmarun", "rma-guest", "rma-info", "rma-trace"];
 /// Writes the manual pages; not installed.
 const MANUAL: &str = "rma-man";
 /// The profile that installed files are built with.
@@ -44,8 +44,14 @@ const EMBED_HEADER: &str = "crates/rma-embed/include/rma.h";
 /// What programs include for what is no part of the standard.
 const EXTENSIONS_HEADER: &str = "crates/rma-capi/include/mpi-ext.h";
 /// What the programs are called where MPI is looked for.
-const MPI_NAMES: [(&str, &str); 4] =
-    [("mpicc", "rmacc"), ("mpicxx", "rmacxx"), ("mpiexec", "rmarun"), ("mpirun", "rmarun")];
+const MPI_NAMES: [(&str, &str); 6] = [
+    ("mpicc", "rmacc"),
+    ("mpicxx", "rmacxx"),
+    ("mpifort", "rmafc"),
+    ("mpif90", "rmafc"),
+    ("mpiexec", "rmarun"),
+    ("mpirun", "rmarun"),
+];
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let prefix = std::path::absolute(&args.prefix)
@@ -57,6 +63,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let built = workspace.target().join(if args.dev { "debug" } else { PROFILE });
     let mut items = programs(&built)?;
     items.extend(library(workspace, &built)?);
+    items.extend(fortran(workspace)?);
     items.extend(embed(workspace, &built)?);
     let guest = Content::Program(read(&built.join(GUEST))?);
     items.push(Item { path: format!("lib/{GUEST}"), content: guest });
@@ -101,6 +108,16 @@ fn library(workspace: &Workspace, built: &Path) -> Result<Vec<Item>, String> {
         Item { path: "include/mpi.h".to_owned(), content: Content::Data(header.into_bytes()) },
         Item { path: "include/mpi-ext.h".to_owned(), content: Content::Data(extensions) },
     ])
+}
+
+/// The sources of Fortran's part, which `rmafc` compiles where it is used.
+fn fortran(workspace: &Workspace) -> Result<Vec<Item>, String> {
+    let sources = fortran::sources(&abi::tables(workspace)?)?.into_iter();
+    let item = |source: fortran::Source| Item {
+        path: format!("share/rma/fortran/{}", source.name),
+        content: Content::Data(source.text.into_bytes()),
+    };
+    Ok(sources.map(item).collect())
 }
 
 /// The engine for embedders, and its header.

@@ -39,6 +39,8 @@ fn uninstall(prefix: &Path) -> Result<Removal, String> {
         return Err(format!("{0} is no installation: there is no {0}/{PLACE}", prefix.display()));
     };
     let mut removal = Removal::default();
+    // What `rmafc` has compiled from the sources.
+    let _ = fs::remove_dir_all(prefix.join("lib/fortran"));
     manifest.entries.retain(|path, entry| removal.remove(&prefix.join(path), entry));
     let place = prefix.join(PLACE);
     let failed = |error| format!("{}: {error}", place.display());
@@ -114,6 +116,10 @@ mod tests {
         let removal = uninstall(&prefix).unwrap();
         assert_eq!((removal.removed, removal.notes), (4, Vec::new()));
         assert!(!prefix.exists());
+        // What was compiled later belongs to it.
+        install(&prefix, &items()).unwrap();
+        fs::create_dir_all(prefix.join("lib/fortran/gfortran-1")).unwrap();
+        assert!(uninstall(&prefix).unwrap().notes.is_empty() && !prefix.exists());
         // Folders and files of others stay.
         fs::create_dir_all(prefix.join("lib")).unwrap();
         install(&prefix, &items()).unwrap();

@@ -1,0 +1,59 @@
+//! The constants of the table as Fortran has them.
+
+use super::module::Style;
+use crate::abi::{Constant, Kind, Tables};
+use std::fmt::Write;
+
+/// Texts are blank padded in Fortran, so that the longest is one shorter than in C.
+const LONGEST: &str = "MPI_MAX_";
+
+/// All constants with a name in Fortran.
+pub(super) fn generate(tables: &Tables, style: Style) -> String {
+    let mut text = String::from(
+        "  integer, parameter :: MPI_ADDRESS_KIND = c_intptr_t\n  \
+         integer, parameter :: MPI_COUNT_KIND = c_int64_t\n  \
+         integer, parameter :: MPI_OFFSET_KIND = c_int64_t\n  \
+         integer, parameter :: MPI_INTEGER_KIND = c_int\n  \
+         integer(c_int), parameter :: MPI_STATUS_SIZE = 8\n  \
+         integer(c_int), parameter :: MPI_SOURCE = 1\n  \
+         integer(c_int), parameter :: MPI_TAG = 2\n  \
+         integer(c_int), parameter :: MPI_ERROR = 3\n  \
+         logical, parameter :: MPI_SUBARRAYS_SUPPORTED = .true.\n  \
+         logical, parameter :: MPI_ASYNC_PROTECTS_NONBLOCKING = .true.\n\n",
+    );
+    if style == Style::Types {
+        for handle in super::parameters::HANDLES {
+            let _ = writeln!(
+                text,
+                "  type, bind(C) :: {handle}\n    integer(c_int) :: MPI_VAL\n  end type {handle}\n"
+            );
+        }
+    }
+    for constant in &tables.constants {
+        text += &line(constant, tables, style).unwrap_or_default();
+    }
+    text + "\n"
+}
+
+fn line(constant: &Constant, tables: &Tables, style: Style) -> Option<String> {
+    let (name, mut value) = (&constant.name, constant.value);
+    if name.starts_with("MPI_T_") || name.starts_with("MPI_F_") {
+        return None;
+    }
+    let kind = match &constant.kind {
+        Kind::Alias(of) => &tables.constants.iter().find(|other| other.name == *of)?.kind,
+        kind => kind,
+    };
+    Some(match kind {
+        Kind::Int => {
+            value -= i64::from(name.starts_with(LONGEST));
+            format!("  integer(c_int), parameter :: {name} = {value}\n")
+        }
+        Kind::Offset => format!("  integer(MPI_OFFSET_KIND), parameter :: {name} = {value}\n"),
+        Kind::Handle(_) if style == Style::Integers => {
+            format!("  integer(c_int), parameter :: {name} = {value}\n")
+        }
+        Kind::Handle(handle) => format!("  type({handle}), parameter :: {name} = {handle}({value})\n"),
+        Kind::Pointer(_) | Kind::Choice(_) | Kind::Alias(_) | Kind::TypeAlias(_) => return None,
+    })
+}
