@@ -295,6 +295,7 @@ fn settings_and_pages_are_there() {
     for page in [
         "man1/rmacc.1",
         "man1/rmacxx.1",
+        "man1/rmafc.1",
         "man1/rmarun.1",
         "man1/rma-info.1",
         "man1/rma-guest.1",

@@ -1,5 +1,6 @@
 //! The C library as programs and their builders meet it.
 
+mod fortran;
 mod installed;
 mod observer;
 mod pages;

@@ -1,4 +1,4 @@
-//! The compiler wrappers `rmacc` and `rmacxx`.
+//! The compiler wrappers `rmacc`, `rmacxx` and `rmafc`.
 //!
 //! A wrapper is the compiler: every argument is passed on, in order and unread but for what decides whether there is
 //! something to link, and then the wrapper becomes the compiler, so that status and signals are the compiler's own. What it
@@ -6,6 +6,7 @@
 //! objects that need them.
 
 mod arguments;
+mod bindings;
 mod wrapper;
 
-pub use wrapper::{C, CXX, Language, main};
+pub use wrapper::{C, CXX, FORTRAN, Language, main};

@@ -1,6 +1,7 @@
 //! Which compiler, which flags, and the questions that build systems ask a wrapper.
 
 use super::arguments::Request;
+use super::bindings;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -17,13 +18,25 @@ pub struct Language {
     /// Option that chooses the compiler.
     option: &'static str,
     /// The compiler otherwise.
-    default: &'static str,
+    default: fn() -> &'static str,
+    /// Whether there are modules, which are compiled when they are first needed.
+    has_modules: bool,
 }
 
 /// C.
-pub const C: Language = Language { name: "rmacc", variable: "RMA_CC", option: "-cc=", default: "cc" };
+pub const C: Language =
+    Language { name: "rmacc", variable: "RMA_CC", option: "-cc=", default: || "cc", has_modules: false };
 /// C++.
-pub const CXX: Language = Language { name: "rmacxx", variable: "RMA_CXX", option: "-cxx=", default: "c++" };
+pub const CXX: Language =
+    Language { name: "rmacxx", variable: "RMA_CXX", option: "-cxx=", default: || "c++", has_modules: false };
+/// Fortran.
+pub const FORTRAN: Language = Language {
+    name: "rmafc",
+    variable: "RMA_FC",
+    option: "-fc=",
+    default: bindings::default_compiler,
+    has_modules: true,
+};
 
 /// A question that the wrapper answers itself, instead of becoming the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +97,18 @@ fn run(language: &Language, arguments: Vec<OsString>) -> Result<ExitCode, (u8, S
         std::env::current_exe().map_err(|error| (1, format!("cannot find out where this is: {error}")))?;
     let prefix = prefix(&itself).map_err(|why| (1, why))?;
     let mut wrapper = Wrapper::new(language, &prefix, std::env::var_os(language.variable), arguments);
+    if is_itself(&wrapper.compiler[0], &itself) {
+        let why = format!(
+            "{} is this wrapper itself; {} names a compiler",
+            wrapper.compiler[0].display(),
+            language.variable
+        );
+        return Err((2, why));
+    }
+    let needs_modules = wrapper.question.is_some() || Request::of(&wrapper.arguments).has_input;
+    if language.has_modules && needs_modules {
+        wrapper.modules = Some(bindings::folder(&prefix, &wrapper.compiler).map_err(|why| (1, why))?);
+    }
     if let Some(question) = wrapper.question {
         let mut line = wrapper.answer(question);
         line.push("\n");
@@ -92,11 +117,6 @@ fn run(language: &Language, arguments: Vec<OsString>) -> Result<ExitCode, (u8, S
         return Ok(ExitCode::SUCCESS);
     }
     let program = wrapper.compiler.remove(0);
-    if is_itself(&program, &itself) {
-        let why =
-            format!("{} is this wrapper itself; {} names a compiler", program.display(), language.variable);
-        return Err((2, why));
-    }
     let error = Command::new(&program).args(&wrapper.compiler).args(wrapper.command_line()).exec();
     let why = format!("cannot run {}: {error} ({} names a compiler)", program.display(), language.variable);
     Err((if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }, why))
@@ -137,6 +157,8 @@ struct Wrapper {
     arguments: Vec<OsString>,
     include: OsString,
     libraries: OsString,
+    /// The folder of Fortran's module and library.
+    modules: Option<PathBuf>,
     /// What programs are linked with: it has the names of the functions that there are, and no others.
     link: OsString,
 }
@@ -158,7 +180,7 @@ impl Wrapper {
             }
         }
         if compiler.is_empty() {
-            compiler.push(language.default.into());
+            compiler.push((language.default)().into());
         }
         let directory = |name| prefix.join(name).into_os_string();
         Self {
@@ -166,23 +188,31 @@ impl Wrapper {
             question,
             arguments: kept,
             include: directory("include"),
+            modules: None,
             libraries: directory("lib"),
             link: directory("lib/link"),
         }
     }
 
     fn compile_flags(&self) -> Vec<OsString> {
-        vec![joined("-I", &self.include)]
+        let modules = self.modules.iter().map(|folder| joined("-I", folder.as_os_str()));
+        modules.chain([joined("-I", &self.include)]).collect()
     }
 
     /// The name of the library's directory goes into the program, in a form that `LD_LIBRARY_PATH` overrides.
     fn link_flags(&self) -> Vec<OsString> {
-        vec![
+        let mut flags = Vec::new();
+        if let Some(folder) = &self.modules {
+            flags.extend([joined("-L", folder.as_os_str()), joined("-Wl,-rpath,", folder.as_os_str())]);
+            flags.push(joined("-l", OsStr::new(bindings::LIBRARY)));
+        }
+        flags.extend([
             joined("-L", &self.link),
             joined("-Wl,-rpath,", &self.libraries),
             "-Wl,--enable-new-dtags".into(),
             joined("-l", OsStr::new(LIBRARY)),
-        ]
+        ]);
+        flags
     }
 
     /// What the compiler gets.

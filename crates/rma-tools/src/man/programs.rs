@@ -57,22 +57,27 @@ pub(super) fn rmacc() -> Vec<u8> {
     let mut page = Roff::new();
     page.control("TH", ["rmacc", "1", "", &source(), MANUAL]);
     page.control("SH", ["NAME"]);
-    page.text([roman("rmacc, rmacxx - compile and link C and C++ programs of the rma library")]);
+    page.text([roman(
+        "rmacc, rmacxx, rmafc - compile and link C, C++ and Fortran programs of the rma library",
+    )]);
     page.control("SH", ["SYNOPSIS"]);
     page.text([bold("rmacc"), roman(" [-cc="), italic("COMPILER"), roman("] "), italic("ARGUMENTS")]);
     page.control("br", []);
     page.text([bold("rmacxx"), roman(" [-cxx="), italic("COMPILER"), roman("] "), italic("ARGUMENTS")]);
+    page.control("br", []);
+    page.text([bold("rmafc"), roman(" [-fc="), italic("COMPILER"), roman("] "), italic("ARGUMENTS")]);
     page.control("SH", ["DESCRIPTION"]);
     page.text([roman(
         "Runs the compiler with all arguments, in order and unchanged, and adds what programs of the library need: behind \
          them the directory of mpi.h, and when something is linked the library and the directory where it is found when \
          the program runs. LD_LIBRARY_PATH overrides that directory. The exit status is the compiler's. The wrapper finds \
-         the library from its own place, so an installation can be moved.",
+         the library from its own place, so an installation can be moved. rmafc compiles the module mpi_f08 when a compiler \
+         is first used: below lib/fortran of the installation, or in the user's cache.",
     )]);
     page.control("SH", ["OPTIONS"]);
     page.text([roman("All options are the compiler's, but for these:")]);
     for (option, text) in [
-        ("-cc=COMPILER, -cxx=COMPILER", "Use this compiler; words are separated by spaces."),
+        ("-cc=COMPILER, -cxx=COMPILER, -fc=COMPILER", "Use this compiler; words are separated by spaces."),
         ("-show", "Print the command instead of running it; also -showme."),
         ("-compile-info, -link-info", "Print the compiler and what it gets for compiling, or for linking."),
         ("-showme:compile, -showme:link", "Print only what is added for compiling, or for linking."),
@@ -89,6 +94,10 @@ pub(super) fn rmacc() -> Vec<u8> {
     for (name, text) in [
         ("RMA_CC", "The C compiler, with arguments if need be; cc otherwise. -cc= comes first."),
         ("RMA_CXX", "The C++ compiler; c++ otherwise. -cxx= comes first."),
+        (
+            "RMA_FC",
+            "The Fortran compiler; the first of gfortran, flang, flang-new and ifx otherwise. -fc= comes first.",
+        ),
     ] {
         page.control("TP", []);
         page.text([bold(name)]);

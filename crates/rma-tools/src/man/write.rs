@@ -14,6 +14,7 @@ fn pages() -> io::Result<Vec<(&'static str, Vec<u8>)>> {
         ("man1/rmacc.1", programs::rmacc()),
         // A page that leads to another one.
         ("man1/rmacxx.1", b".so man1/rmacc.1\n".to_vec()),
+        ("man1/rmafc.1", b".so man1/rmacc.1\n".to_vec()),
         ("man7/rma.7", library::page()),
     ])
 }
@@ -47,7 +48,7 @@ mod tests {
             ("man1/rma-info.1", &["json", "NAME", "rma(7)"]),
             ("man1/rma-guest.1", &["RMA_GUEST_VERBOSE", "COMMAND"]),
             ("man1/rma-trace.1", &["RMA_TRACE", "no\\-page"]),
-            ("man1/rmacc.1", &["RMA_CC", "\\-show", "rmacxx"]),
+            ("man1/rmacc.1", &["RMA_CC", "\\-show", "rmacxx", "rmafc"]),
             ("man7/rma.7", &["RMA_CHANNEL", "rmacc(1)"]),
         ] {
             let text = read(name);

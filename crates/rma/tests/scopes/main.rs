@@ -4,8 +4,6 @@
 
 #![allow(missing_docs)]
 
-mod asserted;
-mod dynamic;
 mod futures;
 
 use rma::config::Configuration;

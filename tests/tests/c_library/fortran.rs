@@ -1,0 +1,58 @@
+//! Programs in Fortran: compiled by `rmafc`, which compiles the module first, and run on one rank to four.
+
+use rma_tests::installed::{command, has, prefix};
+use rma_tests::job::is_second_pass;
+use rma_tests::paths::PATHS;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(60);
+/// Numbers are compared that no calculation has touched.
+const FLAGS: &str = "-std=f2018 -Wall -Wno-compare-reals -Werror -g";
+const PROGRAMS: [&str; 2] = ["f08_windows", "f08_calls"];
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran").join(format!("{name}.f90"))
+}
+
+/// Sections on both sides, synchronization, callbacks, errors, texts: see the programs.
+#[test]
+fn programs_in_fortran() {
+    if is_second_pass() || !has("gfortran") {
+        return;
+    }
+    let (prefix, scratch) = (prefix(), tempfile::tempdir().unwrap());
+    let good = |line: &str, variables: &[(&str, &str)]| {
+        let mut words = line.split_whitespace();
+        let job = command(&prefix, scratch.path(), words.next().unwrap()).words(words);
+        let ended = job.variables(variables).limit(LIMIT).run();
+        assert!(ended.status.success(), "{line} {variables:?}: {ended:#?}");
+        ended
+    };
+    for name in PROGRAMS {
+        let built = good(&format!("rmafc {FLAGS} {} -o {name}", source(name).display()), &[]);
+        assert_eq!(built.stderr, "", "{name}");
+        for ranks in [1, 3, 4] {
+            let ended = good(&format!("rmarun -n {ranks} ./{name}"), &[]);
+            assert!(ended.stdout.contains("no errors"), "{name} on {ranks}: {ended:#?}");
+        }
+    }
+    // What a descriptor becomes is the same on every path; how it travels is not.
+    for path in PATHS {
+        let ended = good("rmarun -n 2 ./f08_windows", path.variables);
+        assert!(ended.stdout.contains("no errors"), "{}: {ended:#?}", path.name);
+    }
+}
+
+/// What is asked for without a compiler of Fortran, and by build systems.
+#[test]
+fn rmafc_names_what_it_lacks() {
+    if is_second_pass() {
+        return;
+    }
+    let (prefix, scratch) = (prefix(), tempfile::tempdir().unwrap());
+    let job = command(&prefix, scratch.path(), "rmafc").words(["-fc=no-such-compiler", "a.f90"]);
+    let ended = job.limit(LIMIT).run();
+    assert!(!ended.status.success() && ended.stderr.contains("cannot run no-such-compiler"), "{ended:#?}");
+    assert!(ended.stderr.contains("RMA_FC"), "{ended:#?}");
+}
