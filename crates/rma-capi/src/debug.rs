@@ -5,7 +5,7 @@
 
 use crate::attributes::keyvals_alive;
 use crate::communicator::COMMS;
-use crate::datatype::TYPES;
+use crate::datatype::{Derived, TYPES};
 use crate::errors::{HANDLERS, say};
 use crate::group::GROUPS;
 use crate::handle::{Handle, Table};
@@ -15,6 +15,7 @@ use crate::noted;
 use crate::op::OPS;
 use crate::process::Process;
 use crate::request::REQUESTS;
+use crate::session::SESSIONS;
 use crate::window::WINDOWS;
 use std::fmt::Write;
 
@@ -47,7 +48,8 @@ fn alive() -> Vec<Alike> {
     of(&REQUESTS, "request", |_| Some(Vec::new()), &mut all);
     of(&MESSAGES, "message", |_| Some(Vec::new()), &mut all);
     of(&COMMS, "communicator", |comm| Some(comm.name.bytes()), &mut all);
-    of(&TYPES, "datatype", |datatype| Some(datatype.name.bytes()), &mut all);
+    let of_program = |datatype: &Derived| (!datatype.recipe.is_parametrized()).then(|| datatype.name.bytes());
+    of(&TYPES, "datatype", of_program, &mut all);
     of(&GROUPS, "group", |_| Some(Vec::new()), &mut all);
     of(&OPS, "operation", |_| Some(Vec::new()), &mut all);
     // A handler that is attached stays although the program has freed it.
@@ -56,6 +58,7 @@ fn alive() -> Vec<Alike> {
         add("keyval", Vec::new(), made_by, &mut all);
     }
     of(&INFOS, "info object", |_| Some(Vec::new()), &mut all);
+    of(&SESSIONS, "session", |_| Some(Vec::new()), &mut all);
     all
 }
 

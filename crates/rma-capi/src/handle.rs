@@ -18,7 +18,8 @@
 //! good for one object; what a handle named stays readable until [`Table::remove`] gives it out.
 
 use crate::abi::{
-    MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Info, MPI_Message, MPI_Op, MPI_Request, MPI_Win,
+    MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Info, MPI_Message, MPI_Op, MPI_Request,
+    MPI_Session, MPI_Win,
 };
 use crate::noted;
 use parking_lot::Mutex;
@@ -65,8 +66,9 @@ kinds! {
     MPI_Errhandler = 7;
     MPI_Request = 8;
     MPI_Message = 9;
+    // 10 is that of requests that have ended (`request::ended`), 10 to 13 are those of the tool interface.
+    MPI_Session = 14;
 }
-// 10 is that of requests that have ended (`request::ended`).
 
 pub(crate) const KIND_SHIFT: u32 = 56;
 pub(crate) const GENERATION_SHIFT: u32 = 32;

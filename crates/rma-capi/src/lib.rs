@@ -11,7 +11,7 @@
 //!   [`cancel`], [`heap`] and [`noted`] are about the thread and its memory.
 //! * [`handle`] has the tables of objects, [`attributes`] what programs hang on them, [`errors`] codes and handlers.
 //! * [`communicator`], [`group`], [`datatype`] and [`op`] are objects that stand for themselves; [`process`] has the predefined
-//!   communicators, and finds all; [`info`], [`request`], [`message`], [`collective`] and [`window`] are of it.
+//!   communicators, and finds all; [`info`], [`session`], [`request`], [`message`], [`collective`] and [`window`] are of it.
 //! * [`entry`] is the frame of a call, which finds the handler of its error. [`tool`] looks at everything,
 //!   [`debug`] lists what is left, and [`life`] begins and ends MPI.
 //! * [`calls`] holds the entry points, a module for what they are about. A function that is not implemented is in neither header nor
@@ -43,6 +43,7 @@ mod op;
 mod overlap;
 mod process;
 mod request;
+mod session;
 mod start;
 mod tool;
 mod topology;

@@ -1,14 +1,28 @@
-//! Start and end of MPI in this process, from `MPI_Init` to `MPI_Finalize`: what is opened and closed around [`Process`].
+//! Start and end of MPI in this process: what is opened and closed around [`Process`].
+//!
+//! There are two ways in, `MPI_Init` and sessions (MPI 5.0 §11.2, §11.3), and one part in the job, which begins with the first of them.
+//! It ends with `MPI_Finalize`, or with the last session if that comes later. A process that has sessions only may make another one at
+//! any time, so its part ends when it exits.
+//!
+//! ```text
+//!   nothing ── MPI_Init, MPI_Session_init ──▶ a part in the job ── MPI_Finalize and no session left ──▶ over
+//!                                                     └─────────── exit, with neither MPI_Init nor a session ──▶ over
+//! ```
 
 use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_THREAD_MULTIPLE};
 use crate::communicator::{Comm, owner};
-use crate::process::{self, Process, not_running, running};
+use crate::errors::say;
+use crate::process::{self, Phase, Process, not_running, running};
 use crate::window::handle_cache;
 use crate::{debug, heap, noted, start, tool};
+use parking_lot::Mutex;
 use rma::config::Configuration;
 use rma::raw::when_forked;
-use rma::{Result, World, log_to_stderr};
+use rma::{Error, ErrorClass, Result, World, log_to_stderr};
 use std::sync::Arc;
+
+/// Sessions that are open. Its lock is held while the part in the job begins or ends.
+static SESSIONS: Mutex<usize> = Mutex::new(0);
 
 /// What a forked child does first.
 fn leave_in_child() {
@@ -16,8 +30,67 @@ fn leave_in_child() {
     process::forget();
 }
 
-/// Starts MPI in this process.
-pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
+/// `MPI_Init`.
+pub(crate) fn begin_world(call: &'static str, asked_level: i32) -> Result<()> {
+    process::end_child(call);
+    let _beginning = SESSIONS.lock();
+    let refuse = |cause| Err(Error::new(ErrorClass::Other, call, cause));
+    match process::phase() {
+        Phase::Over => return refuse("called after MPI_Finalize; MPI cannot start again"),
+        Phase::Running => return refuse("called twice"),
+        Phase::Before => {}
+    }
+    if running().is_none() {
+        start(call, asked_level)?;
+    }
+    process::begin_world(asked_level);
+    Ok(())
+}
+
+/// `MPI_Session_init`; `open` makes the session.
+pub(crate) fn begin_session(
+    call: &'static str,
+    open: impl FnOnce(&'static Process) -> Result<()>,
+) -> Result<()> {
+    process::end_child(call);
+    let mut sessions = SESSIONS.lock();
+    if running().is_none() {
+        if process::of_life().is_some() {
+            let cause = "MPI has ended in this process, and cannot start again";
+            return Err(Error::new(ErrorClass::Other, call, cause));
+        }
+        start(call, MPI_THREAD_MULTIPLE)?;
+        at_exit();
+    }
+    let process = running().ok_or_else(|| not_running(call))?;
+    open(process)?;
+    *sessions += 1;
+    Ok(())
+}
+
+/// `MPI_Finalize`.
+pub(crate) fn end_world() -> Result<()> {
+    const CALL: &str = "MPI_Finalize";
+    let process = running().filter(|_| process::phase() == Phase::Running);
+    let process = process.ok_or_else(|| not_running(CALL))?;
+    delete_predefined_attributes(process)?;
+    let sessions = SESSIONS.lock();
+    process::end_world();
+    if *sessions == 0 { finish(CALL) } else { Ok(()) }
+}
+
+/// `MPI_Session_finalize`.
+pub(crate) fn end_session() -> Result<()> {
+    let mut sessions = SESSIONS.lock();
+    *sessions = sessions.saturating_sub(1);
+    match *sessions == 0 && process::phase() == Phase::Over {
+        true => finish("MPI_Session_finalize"),
+        false => Ok(()),
+    }
+}
+
+/// Begins the part in the job.
+fn start(call: &'static str, asked_level: i32) -> Result<()> {
     when_forked(leave_in_child);
     let written = tool::take_settings();
     let instead = |name: &str| written.get(name).cloned();
@@ -48,20 +121,42 @@ pub(crate) fn start(call: &'static str, asked_level: i32) -> Result<()> {
     Ok(())
 }
 
-/// Ends MPI in this process.
-pub(crate) fn finish() -> Result<()> {
+/// Ends the part in the job.
+fn finish(call: &'static str) -> Result<()> {
     if let Some(process) = running() {
-        delete_predefined_attributes(process)?;
         // What the functions of attributes free is freed.
         debug::report(process);
     }
     handle_cache::close();
-    let Some(job) = process::close() else { return Err(not_running("MPI_Finalize")) };
+    let Some(job) = process::close() else { return Err(not_running(call)) };
     heap::close();
     match job {
-        Some(job) => job.finalize().map_err(|error| error.in_call("MPI_Finalize")),
+        Some(job) => job.finalize().map_err(|error| error.in_call(call)),
         None => Ok(()),
     }
+}
+
+unsafe extern "C" {
+    // SAFETY: any function without arguments may be given.
+    safe fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+}
+
+/// Has the part in the job end at exit, if a process that has had sessions only is left with none.
+fn at_exit() {
+    // Without room for one more function the launcher says that the process has not ended its part.
+    let _ = atexit(leave);
+}
+
+extern "C" fn leave() {
+    let end = std::panic::catch_unwind(|| {
+        // A thread that begins or ends a session meanwhile keeps the part.
+        let sessions = SESSIONS.try_lock()?;
+        let is_due = *sessions == 0 && process::phase() == Phase::Before && !process::is_aborting();
+        let process = running().filter(|_| is_due)?;
+        let rank = process.world.inner.rank();
+        finish("exit").err().map(|error| say(&format!("rma: rank {rank}: {error}")))
+    });
+    drop(end);
 }
 
 /// Deletes the attributes of the predefined communicators, because MPI ends (MPI 5.0 §11.2.2): first of all that ends.

@@ -12,8 +12,10 @@ use rma::raw::{MessageId, end_forked_child, is_forked_child};
 use rma::{Error, ErrorClass, Result, World};
 use rma_core::host::{Awaited, Need};
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::sync::atomic::{
-    AtomicI32, AtomicPtr, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+    AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release,
 };
 use std::thread::ThreadId;
 
@@ -39,9 +41,8 @@ pub(crate) struct Process {
     job: Mutex<Option<World>>,
     pub(crate) world: Comm,
     pub(crate) own: Comm,
-    /// The thread level that `MPI_Init_thread` was asked for.
+    /// The thread level that was asked for when the part in the job began.
     pub(crate) asked_level: i32,
-    pub(crate) main_thread: ThreadId,
     /// The attribute `MPI_UNIVERSE_SIZE`: as many processes as the job has, since there is no way to start more.
     pub(crate) universe_size: i32,
     /// The attribute `MPIX_FT`: whether the job goes on when a rank dies, as far as this rank has heard.
@@ -51,9 +52,8 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn new(job: World, world: Comm, own: Comm, asked_level: i32) -> Self {
         let universe_size = i32::try_from(world.inner.size()).unwrap_or(i32::MAX);
-        let main_thread = std::thread::current().id();
         let survives = AtomicI32::new(0);
-        Self { job: Mutex::new(Some(job)), world, own, asked_level, main_thread, universe_size, survives }
+        Self { job: Mutex::new(Some(job)), world, own, asked_level, universe_size, survives }
     }
 
     /// The communicator of a handle.
@@ -234,15 +234,62 @@ pub(crate) fn of_life() -> Option<&'static Process> {
     running().or_else(|| unsafe { FINALIZED.load(Acquire).as_ref() })
 }
 
+/// Where `MPI_Init` and `MPI_Finalize` have brought this process; sessions are beside that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    Before,
+    Running,
+    Over,
+}
+
+static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
+/// The thread that has called `MPI_Init`, and the level that it has asked for.
+static WORLD: OnceLock<(ThreadId, i32)> = OnceLock::new();
+static IS_ABORTING: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn phase() -> Phase {
+    match PHASE.load(Acquire) {
+        0 => Phase::Before,
+        1 => Phase::Running,
+        _ => Phase::Over,
+    }
+}
+
+pub(crate) fn begin_world(asked_level: i32) {
+    // Once: `MPI_Init` is refused the second time.
+    let _ = WORLD.set((std::thread::current().id(), asked_level));
+    PHASE.store(Phase::Running as u8, Release);
+}
+
+pub(crate) fn end_world() {
+    PHASE.store(Phase::Over as u8, Release);
+}
+
+/// The thread level that `MPI_Init` was asked for, or what the part in the job has begun with.
+pub(crate) fn asked_level(process: &Process) -> i32 {
+    WORLD.get().map_or(process.asked_level, |(_, level)| *level)
+}
+
+/// Whether this is the thread that has called `MPI_Init`.
+pub(crate) fn is_main_thread() -> bool {
+    WORLD.get().is_some_and(|(thread, _)| *thread == std::thread::current().id())
+}
+
+/// Whether the process ends because of an error.
+pub(crate) fn is_aborting() -> bool {
+    IS_ABORTING.load(Relaxed)
+}
+
 /// Whether MPI has been initialized, now or before.
 pub(crate) fn is_initialized() -> bool {
-    running().is_some() || is_finalized()
+    phase() != Phase::Before || is_forked_child()
 }
 
 /// Whether MPI has been finalized, or is over for another reason: in a forked child of a rank. Libraries that end MPI with the
 /// process if it runs leave it alone there.
 pub(crate) fn is_finalized() -> bool {
-    !FINALIZED.load(Acquire).is_null() || is_forked_child()
+    phase() == Phase::Over || is_forked_child()
 }
 
 /// Ends a forked child, which no call but those that are legal at any time leaves alive.
@@ -280,6 +327,7 @@ pub(crate) fn forget() {
 
 /// Ends the whole job.
 pub(crate) fn abort(code: i32) -> ! {
+    IS_ABORTING.store(true, Relaxed);
     // Status 0 would look like success.
     let code = if code == 0 { 1 } else { code };
     if let Some(process) = running()

@@ -34,6 +34,7 @@ pub enum ErrorClass {
     InStatus = 19,
     Assert = 22,
     Base = 24,
+    Conversion = 25,
     Disp = 26,
     InfoKey = 31,
     InfoNokey = 32,
@@ -53,7 +54,9 @@ pub enum ErrorClass {
     RmaFlavor = 57,
     ProcAborted = 58,
     ValueTooLarge = 59,
+    Session = 60,
     Errhandler = 61,
+    Abi = 62,
     ProcFailed = 101,
     ProcFailedPending = 102,
     Revoked = 103,
@@ -61,7 +64,7 @@ pub enum ErrorClass {
 
 impl ErrorClass {
     /// Every class, in the order of the values.
-    const ALL: [Self; 44] = [
+    const ALL: [Self; 47] = [
         Self::Buffer,
         Self::Count,
         Self::Type,
@@ -83,6 +86,7 @@ impl ErrorClass {
         Self::InStatus,
         Self::Assert,
         Self::Base,
+        Self::Conversion,
         Self::Disp,
         Self::InfoKey,
         Self::InfoNokey,
@@ -102,7 +106,9 @@ impl ErrorClass {
         Self::RmaFlavor,
         Self::ProcAborted,
         Self::ValueTooLarge,
+        Self::Session,
         Self::Errhandler,
+        Self::Abi,
         Self::ProcFailed,
         Self::ProcFailedPending,
         Self::Revoked,
@@ -156,7 +162,10 @@ impl ErrorClass {
             Self::RmaFlavor => "MPI_ERR_RMA_FLAVOR",
             Self::ProcAborted => "MPI_ERR_PROC_ABORTED",
             Self::ValueTooLarge => "MPI_ERR_VALUE_TOO_LARGE",
+            Self::Session => "MPI_ERR_SESSION",
+            Self::Conversion => "MPI_ERR_CONVERSION",
             Self::Errhandler => "MPI_ERR_ERRHANDLER",
+            Self::Abi => "MPI_ERR_ABI",
             Self::ProcFailed => "MPIX_ERR_PROC_FAILED",
             Self::ProcFailedPending => "MPIX_ERR_PROC_FAILED_PENDING",
             Self::Revoked => "MPIX_ERR_REVOKED",

@@ -17,6 +17,7 @@ use crate::info::INFOS;
 use crate::message::MESSAGES;
 use crate::op::OPS;
 use crate::request::Numbers;
+use crate::session::SESSIONS;
 use crate::window::WINDOWS;
 use std::ffi::c_int;
 
@@ -39,6 +40,16 @@ macro_rules! conversions {
     )*}};
 }
 
+plain! {
+    /// `MPI_File_c2f` (§19.3.4): there are no files but the null one.
+    fn MPI_File_c2f(file: MPI_File) -> c_int { if file.0 < PREDEFINED_END { file.0 as c_int } else { 0 } }
+
+    /// `MPI_File_f2c` (§19.3.4).
+    fn MPI_File_f2c(file: c_int) -> MPI_File {
+        MPI_File(usize::try_from(file).ok().filter(|bits| *bits < PREDEFINED_END).unwrap_or(0))
+    }
+}
+
 conversions! {
     MPI_Comm in COMMS: MPI_Comm_toint, MPI_Comm_fromint, MPI_Comm_c2f, MPI_Comm_f2c;
     MPI_Errhandler in HANDLERS: MPI_Errhandler_toint, MPI_Errhandler_fromint, MPI_Errhandler_c2f, MPI_Errhandler_f2c;
@@ -47,6 +58,7 @@ conversions! {
     MPI_Message in MESSAGES: MPI_Message_toint, MPI_Message_fromint, MPI_Message_c2f, MPI_Message_f2c;
     MPI_Op in OPS: MPI_Op_toint, MPI_Op_fromint, MPI_Op_c2f, MPI_Op_f2c;
     MPI_Request in Numbers: MPI_Request_toint, MPI_Request_fromint, MPI_Request_c2f, MPI_Request_f2c;
+    MPI_Session in SESSIONS: MPI_Session_toint, MPI_Session_fromint, MPI_Session_c2f, MPI_Session_f2c;
     MPI_Datatype in TYPES: MPI_Type_toint, MPI_Type_fromint, MPI_Type_c2f, MPI_Type_f2c;
     MPI_Win in WINDOWS: MPI_Win_toint, MPI_Win_fromint, MPI_Win_c2f, MPI_Win_f2c;
 }

@@ -5,22 +5,22 @@ use crate::arguments::{Out, TextOut};
 use crate::entry::{call_any_time, call_for, entry, plain};
 use crate::errors::{Raiser, say};
 use crate::info::Info;
-use crate::life::{finish, start};
-use crate::process::{abort, end_child, is_finalized, is_initialized, running};
-use rma::{Error, ErrorClass, Result};
+use crate::life::{begin_world, end_world};
+use crate::process::{abort, asked_level, is_finalized, is_initialized, is_main_thread};
+use rma::{Error, ErrorClass};
 use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
 use std::time::Instant;
 
 /// The level that a program gets: any thread may call at any time if it has asked for that, and otherwise one after the other.
-fn provided_level(asked: c_int) -> c_int {
+pub(super) fn provided_level(asked: c_int) -> c_int {
     if asked == MPI_THREAD_MULTIPLE { MPI_THREAD_MULTIPLE } else { MPI_THREAD_SERIALIZED }
 }
 
 plain! {
     /// `MPI_Init` (§11.2.1). The arguments of `main` are not needed.
     fn MPI_Init(_argc: Out<c_int>, _argv: Out<*mut *mut c_char>) -> c_int {
-        call_any_time("MPI_Init", || begin("MPI_Init", MPI_THREAD_SINGLE))
+        call_any_time("MPI_Init", || begin_world("MPI_Init", MPI_THREAD_SINGLE))
     }
 
     /// `MPI_Init_thread` (§11.6.2).
@@ -33,7 +33,7 @@ plain! {
                 return Err(Error::new(ErrorClass::Arg, "", cause));
             }
             provided.check("provided")?;
-            begin("MPI_Init_thread", required)?;
+            begin_world("MPI_Init_thread", required)?;
             provided.set("provided", provided_level(required))
         })
     }
@@ -52,7 +52,7 @@ plain! {
     fn MPI_Finalize() -> c_int {
         // Asked for first: afterwards there is no process any more.
         let raiser = Raiser::of_the_process();
-        call_for("MPI_Finalize", raiser, finish)
+        call_for("MPI_Finalize", raiser, end_world)
     }
 
     /// `MPI_Wtime` (§9.6): seconds since this process first asked.
@@ -83,6 +83,20 @@ plain! {
         })
     }
 
+    /// `MPI_Pcontrol` (§15.2.4): for tools, which put another one in its place.
+    fn MPI_Pcontrol(_level: c_int) -> c_int {
+        MPI_SUCCESS
+    }
+
+    /// `MPI_Get_hw_resource_info` (§9.1.2): what `MPI_Comm_split_type` knows, the node, to which each process is restricted.
+    fn MPI_Get_hw_resource_info(hw_info: Out<MPI_Info>) -> c_int {
+        call_any_time("MPI_Get_hw_resource_info", || {
+            hw_info.check("hw_info")?;
+            let known = Info::of([("mpi_shared_memory", "true".to_owned())]);
+            hw_info.set("hw_info", crate::info::enter(known)?)
+        })
+    }
+
     /// `MPI_Abi_get_version` (§20.2).
     fn MPI_Abi_get_version(abi_major: Out<c_int>, abi_minor: Out<c_int>) -> c_int {
         call_any_time("MPI_Abi_get_version", || {
@@ -110,12 +124,12 @@ plain! {
 entry! {
     /// `MPI_Query_thread` (§11.6.2).
     fn MPI_Query_thread(provided: Out<c_int>) raises Raiser::None; |process| {
-        provided.set("provided", provided_level(process.asked_level))
+        provided.set("provided", provided_level(asked_level(process)))
     }
 
     /// `MPI_Is_thread_main` (§11.6.2).
-    fn MPI_Is_thread_main(flag: Out<c_int>) raises Raiser::None; |process| {
-        flag.set("flag", (process.main_thread == std::thread::current().id()).into())
+    fn MPI_Is_thread_main(flag: Out<c_int>) raises Raiser::None; |_| {
+        flag.set("flag", is_main_thread().into())
     }
 
     /// `MPI_Abort` (§9.7): ends all processes of the job, whatever the communicator.
@@ -130,15 +144,4 @@ entry! {
         let len = name.set("name", &node, MPI_MAX_PROCESSOR_NAME as usize)?;
         resultlen.set("resultlen", len)
     }
-}
-
-fn begin(call: &'static str, asked: c_int) -> Result<()> {
-    end_child(call);
-    if is_finalized() {
-        return Err(Error::new(ErrorClass::Other, call, "called after MPI_Finalize; MPI cannot start again"));
-    }
-    if running().is_some() {
-        return Err(Error::new(ErrorClass::Other, call, "called twice"));
-    }
-    start(call, asked)
 }

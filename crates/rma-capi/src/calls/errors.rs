@@ -65,6 +65,14 @@ plain! {
         call_any_time("MPI_Remove_error_code", || added::remove(errorcode, false))
     }
 
+    /// `MPI_Errhandler_free` (§9.3.5), at any time: the handler stays in force where it is attached.
+    fn MPI_Errhandler_free(errhandler: Out<MPI_Errhandler>) -> c_int {
+        call_any_time("MPI_Errhandler_free", || {
+            free(errhandler.current().one("errhandler")?)?;
+            errhandler.set("errhandler", MPI_ERRHANDLER_NULL)
+        })
+    }
+
     /// `MPI_Remove_error_string` (§9.5).
     fn MPI_Remove_error_string(errorcode: c_int) -> c_int {
         call_any_time("MPI_Remove_error_string", || added::set_text(errorcode, None))
@@ -121,12 +129,6 @@ entry! {
         handle(errorcode, Raiser::Win(win));
         Ok(())
     }
-
-    /// `MPI_Errhandler_free` (§9.3.4): the handler stays in force where it is attached.
-    fn MPI_Errhandler_free(errhandler: Out<MPI_Errhandler>) raises Raiser::None; |_| {
-        free(errhandler.current().one("errhandler")?)?;
-        errhandler.set("errhandler", MPI_ERRHANDLER_NULL)
-    }
 }
 
 pub(super) fn create_into(
@@ -141,7 +143,7 @@ pub(super) fn create_into(
 }
 
 /// The class of a code.
-fn class(code: c_int) -> Result<c_int> {
+pub(super) fn class(code: c_int) -> Result<c_int> {
     added::class_of(code)
         .ok_or_else(|| Error::new(ErrorClass::Arg, "", format!("errorcode {code} is not defined")))
 }

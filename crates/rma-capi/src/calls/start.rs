@@ -1,7 +1,7 @@
 //! `MPIX_Start_gathered`: how a runtime that has started processes brings this library up in them, with nothing but an allgather.
 
 use crate::entry::{call_any_time, plain};
-use crate::process::{is_finalized, is_initialized};
+use crate::process::{is_initialized, of_life};
 use crate::start::{self, GatherFunction, Given, State};
 use rma::{Error, ErrorClass};
 use std::ffi::{c_int, c_void};
@@ -15,7 +15,7 @@ plain! {
         extra_state: *mut c_void,
     ) -> c_int {
         call_any_time("MPIX_Start_gathered", || {
-            if is_initialized() || is_finalized() {
+            if is_initialized() || of_life().is_some() {
                 return Err(Error::new(ErrorClass::Other, "", "MPI_Init was called before"));
             }
             let bad = |cause: String| Err(Error::new(ErrorClass::Arg, "", cause));

@@ -140,6 +140,11 @@ impl Drop for Twin {
 }
 
 impl Offspring {
+    /// What a communicator has that is made from none.
+    pub(crate) fn orphan(handler: Attached, hints: Hints) -> Self {
+        Self { handler: Arc::new(handler), attributes: Attributes::new(), hints, topology: None }
+    }
+
     pub(crate) fn enter_inter(self, inter: Intercommunicator) -> Result<MPI_Comm> {
         let local = Arc::new(inter.local_ranks());
         self.enter_itself(local, Some(Arc::new(inter)))

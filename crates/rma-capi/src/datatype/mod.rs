@@ -6,6 +6,8 @@
 pub(crate) mod attributes;
 pub(crate) mod construct;
 mod elements;
+pub(crate) mod external;
+pub(crate) mod f90;
 mod names;
 mod object;
 mod predefined;
@@ -14,8 +16,8 @@ mod recipe;
 pub(crate) use elements::{bytes_of_elements, elements_in};
 pub(crate) use names::name_of;
 pub(crate) use object::{
-    Kept, TYPES, bytes, committed, dense_bytes, derived, elements_name, enter, get, predefined_only, release,
-    unknown,
+    Derived, Kept, TYPES, bytes, committed, dense_bytes, derived, elements_name, enter, get, predefined_only,
+    release, unknown,
 };
 pub(crate) use predefined::{basic_type, dense_size};
 pub(crate) use recipe::Recipe;

@@ -58,6 +58,9 @@ pub(crate) fn predefined_only(name: &str, datatype: MPI_Datatype) -> Result<Basi
         return Ok(basic);
     }
     committed(name, datatype)?;
+    if let Some(basic) = derived(datatype).and_then(|derived| derived.recipe.basic()) {
+        return Ok(basic);
+    }
     let cause = format!("{name} is a derived datatype, but the call needs a predefined one");
     Err(Error::new(ErrorClass::Type, "", cause))
 }

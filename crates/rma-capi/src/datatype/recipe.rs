@@ -1,10 +1,14 @@
 //! How a derived type was made: what `MPI_Type_get_envelope` and `MPI_Type_get_contents` tell (MPI 5.0 §5.1.13).
 
 use super::object::{derived, enter};
-use crate::abi::{MPI_COMBINER_STRUCT, MPI_Datatype};
+use super::predefined::basic_type;
+use crate::abi::{
+    MPI_COMBINER_F90_COMPLEX, MPI_COMBINER_F90_INTEGER, MPI_COMBINER_F90_REAL, MPI_COMBINER_STRUCT,
+    MPI_Datatype,
+};
 use crate::arguments::Wide;
 use rma::Result;
-use rma_core::datatype::Datatype;
+use rma_core::datatype::{BasicType, Datatype};
 use std::collections::HashSet;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -57,6 +61,26 @@ impl Recipe {
             self.addresses.extend(values)
         }
         self
+    }
+}
+
+impl Recipe {
+    /// Whether it is of one of Fortran's parametrized types, which count as predefined.
+    pub(crate) fn is_parametrized(&self) -> bool {
+        matches!(self.combiner, MPI_COMBINER_F90_COMPLEX | MPI_COMBINER_F90_INTEGER | MPI_COMBINER_F90_REAL)
+    }
+
+    /// The types that the program is told of.
+    pub(crate) fn told(&self) -> &[Ingredient] {
+        if self.is_parametrized() { &[] } else { &self.types }
+    }
+
+    /// The basic type that one of Fortran's parametrized types is.
+    pub(crate) fn basic(&self) -> Option<BasicType> {
+        match self.types.first().filter(|_| self.is_parametrized())? {
+            Ingredient::Predefined(datatype) => basic_type(*datatype),
+            Ingredient::Derived { .. } => None,
+        }
     }
 }
 

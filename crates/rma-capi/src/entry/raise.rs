@@ -1,10 +1,10 @@
 //! What happens to an error: it is noted for the thread, and the handler of the object it belongs to decides.
 
-use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm, MPI_Win};
+use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm, MPI_Session, MPI_Win};
 use crate::arguments::Out;
 use crate::errors::{Attached, Handler, Raiser, Subject, last, note, outside, say, text_of};
 use crate::process::{Process, abort_by_error, running};
-use crate::window;
+use crate::{session, window};
 use rma::Error;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -23,6 +23,12 @@ impl Raiser {
             let (handler, subject) = of_process(process);
             Self::Known(Arc::clone(handler), subject)
         })
+    }
+
+    /// The session whose handle lies there, also when the call ends it.
+    pub(crate) fn session_at(place: Out<MPI_Session>) -> Self {
+        let session = place.current().one("session").ok();
+        session.and_then(|handle| Some(session::find(handle)?.raiser(handle))).unwrap_or(Self::None)
     }
 
     /// The window whose handle lies there, also when the call frees it.
@@ -60,6 +66,9 @@ fn handler_of(raiser: Raiser) -> (Handler, Subject) {
         Raiser::None | Raiser::Known(..) => None,
         Raiser::Comm(comm) => process.find(comm).map(|c| (c.handler.get(), Subject::Comm(comm))),
         Raiser::Win(win) => window::find(win).map(|w| (w.handler.get(), Subject::Win(win))),
+        Raiser::Session(session) => {
+            session::find(session).map(|found| (found.handler.get(), Subject::Session(session)))
+        }
     };
     found.unwrap_or_else(|| {
         let (handler, subject) = of_process(process);

@@ -5,7 +5,7 @@
 
 use crate::abi::{
     ErrhandlerFunction, MPI_Comm, MPI_ERRHANDLER_NULL, MPI_ERRORS_ABORT, MPI_ERRORS_ARE_FATAL,
-    MPI_ERRORS_RETURN, MPI_Errhandler, MPI_Win,
+    MPI_ERRORS_RETURN, MPI_Errhandler, MPI_Session, MPI_Win,
 };
 use crate::handle::Table;
 use parking_lot::Mutex;
@@ -31,6 +31,7 @@ pub(crate) enum Handler {
 pub(crate) enum Subject {
     Comm(MPI_Comm),
     Win(MPI_Win),
+    Session(MPI_Session),
 }
 
 /// A function of the program.
@@ -42,6 +43,7 @@ pub(crate) struct Function(ErrhandlerFunction);
 pub(crate) enum Kind {
     Comm,
     Win,
+    Session,
 }
 
 pub(crate) struct UserHandler {
@@ -71,6 +73,7 @@ impl Function {
         let mut handle = match subject {
             Subject::Comm(comm) => comm.0,
             Subject::Win(win) => win.0,
+            Subject::Session(session) => session.0,
         };
         // SAFETY: the program has given the function for this purpose, and keeps it callable until the handler is freed and
         // attached nowhere; both arguments are good for the duration of the call, as the standard says.
@@ -87,6 +90,16 @@ impl Attached {
     /// The handler of this name, which the predefined communicators have at first (MPI 5.0 §9.3).
     pub(crate) fn initial(name: &str) -> Self {
         Self(Mutex::new(predefined(name)))
+    }
+
+    /// The handler of this handle, which must be for this kind of object.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ERRHANDLER` when it is not.
+    pub(crate) fn of(handle: MPI_Errhandler, kind: Kind) -> Result<Self> {
+        check(handle, Some(kind))?;
+        retain(handle);
+        Ok(Self(Mutex::new(handle)))
     }
 
     /// What a new communicator has: the handler of the one it was made from.

@@ -1,7 +1,7 @@
 //! Where an error belongs. Which handler that is in the end is looked for when it is raised, by [`crate::entry`].
 
 use super::handler::{Attached, Subject};
-use crate::abi::{MPI_Comm, MPI_Win};
+use crate::abi::{MPI_Comm, MPI_Session, MPI_Win};
 use rma::Error;
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ pub(crate) enum Raiser {
     None,
     Comm(MPI_Comm),
     Win(MPI_Win),
+    Session(MPI_Session),
     /// One that may be freed before the error is raised: its handler, and what that is called for.
     Known(Arc<Attached>, Subject),
 }

@@ -2,7 +2,7 @@
 
 use super::Info;
 use crate::abi::{MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE};
-use crate::process::running;
+use crate::process::{asked_level, running};
 use std::sync::OnceLock;
 
 /// `MPI_INFO_ENV`, from the first question on; to be asked while MPI runs, when all is known.
@@ -15,7 +15,7 @@ pub(super) fn of_process() -> &'static Info {
         Some(process) => OF_PROCESS.get_or_init(|| {
             let info = describe(arguments());
             info.set(b"maxprocs".to_vec(), process.world.inner.size().to_string().into_bytes());
-            info.set(b"thread_level".to_vec(), level(process.asked_level).into());
+            info.set(b"thread_level".to_vec(), level(asked_level(process)).into());
             let handler = process.world.inner.runtime().configuration().runtime.initial_errhandler.clone();
             info.set(b"mpi_initial_errhandler".to_vec(), handler.into_bytes());
             info
@@ -35,7 +35,8 @@ pub(crate) fn describe(arguments: impl IntoIterator<Item = String>) -> Info {
     Info::of(command.into_iter().chain(rest).chain(known).chain(directory))
 }
 
-fn level(asked: i32) -> &'static str {
+/// The name of a thread level.
+pub(crate) fn level(asked: i32) -> &'static str {
     match asked {
         MPI_THREAD_SINGLE => "MPI_THREAD_SINGLE",
         MPI_THREAD_FUNNELED => "MPI_THREAD_FUNNELED",

@@ -4,5 +4,5 @@ mod environment;
 pub(crate) mod failure;
 mod object;
 
-pub(crate) use environment::describe;
+pub(crate) use environment::{describe, level};
 pub(crate) use object::{INFOS, Info, enter, get, get_optional, get_own};

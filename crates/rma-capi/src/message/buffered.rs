@@ -16,8 +16,21 @@ use rma::{Error, ErrorClass, Result};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 
-/// Whose buffer: that of a communicator, or that of the process, which the other communicators share.
-pub(crate) type Owner = Option<MPI_Comm>;
+/// Whose buffer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Owner {
+    /// That of the process, which all share that have none.
+    Process,
+    Comm(MPI_Comm),
+    /// What a communicator was made of is not known: to wait for the messages of a session is to wait for those of the process.
+    Session(MPI_Session),
+}
+
+impl Owner {
+    fn has(self, message: Self) -> bool {
+        self == message || matches!((self, message), (Self::Session(_), Self::Process))
+    }
+}
 
 /// What is attached: address and size. Handles come only once, so the entry of a freed communicator is never
 /// found again.
@@ -33,7 +46,7 @@ impl Pending for Flush {
     fn take_end(&mut self) -> Option<End> {
         let mut leaving = LEAVING.lock();
         leaving.retain_mut(|(_, sending)| sending.take_end().is_none());
-        (!leaving.iter().any(|(owner, _)| *owner == self.0)).then(End::done)
+        (!leaving.iter().any(|(owner, _)| self.0.has(*owner))).then(End::done)
     }
 }
 
@@ -62,7 +75,8 @@ pub(crate) fn send<C: Wide>(
 
 /// Keeps a message of a communicator as one that is in a buffer.
 pub(super) fn leave(comm: MPI_Comm, sending: Sending) {
-    let owner = Some(comm).filter(|_| BUFFERS.lock().contains_key(&Some(comm)));
+    let of_comm = Owner::Comm(comm);
+    let owner = if BUFFERS.lock().contains_key(&of_comm) { of_comm } else { Owner::Process };
     let mut leaving = LEAVING.lock();
     leaving.retain_mut(|(_, sending)| sending.take_end().is_none());
     leaving.push((owner, sending));

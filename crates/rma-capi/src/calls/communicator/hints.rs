@@ -25,7 +25,7 @@ entry! {
 }
 
 /// The hints of a new communicator, as far as they are for that.
-pub(super) fn given(info: MPI_Info) -> Result<Hints> {
+pub(in crate::calls) fn given(info: MPI_Info) -> Result<Hints> {
     let hints = Hints::default();
     if let Some(info) = info::get_optional(info)? {
         failure::heed(info)?;

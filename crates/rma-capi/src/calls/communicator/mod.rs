@@ -9,3 +9,4 @@ mod inter;
 mod query;
 
 pub(super) use attributes::{delete as delete_attribute, get as get_attribute, set as set_attribute};
+pub(super) use hints::given;

@@ -3,7 +3,7 @@
 use crate::abi::*;
 use crate::arguments::{In, Out};
 use crate::datatype::attributes::{of, owner};
-use crate::datatype::{Recipe, TYPES, construct, derived, enter, get, release};
+use crate::datatype::{Recipe, TYPES, construct, derived, enter, f90, get, release};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use rma::{Error, ErrorClass};
@@ -116,6 +116,24 @@ entry! {
         newtype.set("newtype", handle)
     }
 
+    /// `MPI_Type_create_f90_integer` (§19.1.9).
+    fn MPI_Type_create_f90_integer(r: c_int, newtype: Out<MPI_Datatype>) raises Raiser::None; |_| {
+        newtype.check("newtype")?;
+        newtype.set("newtype", f90::integer(r)?)
+    }
+
+    /// `MPI_Type_create_f90_real` (§19.1.9).
+    fn MPI_Type_create_f90_real(p: c_int, r: c_int, newtype: Out<MPI_Datatype>) raises Raiser::None; |_| {
+        newtype.check("newtype")?;
+        newtype.set("newtype", f90::real(p, r, false)?)
+    }
+
+    /// `MPI_Type_create_f90_complex` (§19.1.9).
+    fn MPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: Out<MPI_Datatype>) raises Raiser::None; |_| {
+        newtype.check("newtype")?;
+        newtype.set("newtype", f90::real(p, r, true)?)
+    }
+
     /// `MPI_Type_commit` (§5.1.9). Layouts are ready to be used when they are made, so this only remembers it.
     fn MPI_Type_commit(datatype: Out<MPI_Datatype>) raises Raiser::None; |_| {
         let handle = datatype.current().one("datatype")?;
@@ -133,6 +151,9 @@ entry! {
         let Some(derived) = derived(handle) else {
             return Err(Error::new(ErrorClass::Type, "", "predefined datatypes cannot be freed"));
         };
+        if derived.recipe.is_parametrized() {
+            return Err(Error::new(ErrorClass::Type, "", "types of Fortran's kinds count as predefined, and cannot be freed"));
+        }
         if derived.is_freed.load(Relaxed) {
             return Err(Error::new(ErrorClass::Type, "", "datatype was freed, and a reduction still uses it"));
         }

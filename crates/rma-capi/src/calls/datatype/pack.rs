@@ -1,7 +1,9 @@
-//! `MPI_Pack` and `MPI_Unpack` (MPI 5.0 §5.2): data in the order of the type map, without a header.
+//! `MPI_Pack` and `MPI_Unpack` (MPI 5.0 §5.2): data in the order of the type map, without a header; and the same in the form that all
+//! machines share (§5.3).
 
 use crate::abi::*;
-use crate::arguments::{Memory, Out, Wide, count, negative};
+use crate::arguments::{Memory, Out, Text, Wide, count, negative};
+use crate::datatype::external::{self, Way};
 use crate::datatype::{bytes, committed, get};
 use crate::entry::forms;
 use crate::errors::Raiser;
@@ -33,6 +35,93 @@ forms! {
     /// `MPI_Pack_size` (§5.2).
     fn MPI_Pack_size | MPI_Pack_size_c(incount: Number, datatype: MPI_Datatype, comm: MPI_Comm, size: Out<Number>)
     raises Raiser::Comm(comm); |process| { pack_size(process, incount, datatype, comm, size) }
+
+    /// `MPI_Pack_external` (§5.3).
+    fn MPI_Pack_external | MPI_Pack_external_c(
+        datarep: Text, inbuf: Memory, incount: Number, datatype: MPI_Datatype, outbuf: Memory, outsize: Offset,
+        position: Out<Offset>,
+    )
+    raises Raiser::None; |_| {
+        check_form(datarep)?;
+        pack_external((inbuf, incount, datatype), outbuf, outsize, position)
+    }
+
+    /// `MPI_Unpack_external` (§5.3).
+    fn MPI_Unpack_external | MPI_Unpack_external_c(
+        datarep: Text, inbuf: Memory, insize: Offset, position: Out<Offset>, outbuf: Memory, outcount: Number,
+        datatype: MPI_Datatype,
+    )
+    raises Raiser::None; |_| {
+        check_form(datarep)?;
+        unpack_external((outbuf, outcount, datatype), inbuf, insize, position)
+    }
+
+    /// `MPI_Pack_external_size` (§5.3).
+    fn MPI_Pack_external_size | MPI_Pack_external_size_c(
+        datarep: Text, incount: Number, datatype: MPI_Datatype, size: Out<Offset>,
+    )
+    raises Raiser::None; |_| {
+        check_form(datarep)?;
+        get("datatype", datatype)?;
+        size.set("size", narrow("size", external::size(datatype, count("incount", incount)?)?)?)
+    }
+}
+
+/// There is one form.
+fn check_form(datarep: Text) -> Result<()> {
+    let name = datarep.bytes("datarep", MPI_MAX_DATAREP_STRING as usize, ErrorClass::Arg)?;
+    match name == b"external32" {
+        true => Ok(()),
+        false => {
+            let cause = format!("datarep is {:?}, not \"external32\"", String::from_utf8_lossy(&name));
+            Err(Error::new(ErrorClass::Arg, "", cause))
+        }
+    }
+}
+
+fn pack_external<C: Wide, P: Wide>(
+    (inbuf, incount, handle): (Memory, C, MPI_Datatype),
+    outbuf: Memory,
+    outsize: P,
+    position: Out<P>,
+) -> Result<()> {
+    let datatype = committed("datatype", handle)?;
+    let (number, here) = (count("incount", incount)?, bytes("incount", incount, &datatype)?);
+    let there = external::size(handle, number)?;
+    let (start, end) = room("outsize", outsize, position, there)?;
+    let into = outbuf.writable("outbuf", end)?.part(start as usize, there as usize);
+    let mut packed = zeros(here)?;
+    inbuf.gather("inbuf", number, &datatype)?.read(&mut packed);
+    into.write(&external::convert(handle, number, &packed, Way::There)?);
+    position.set("position", narrow("position", end)?)
+}
+
+fn unpack_external<C: Wide, P: Wide>(
+    (outbuf, outcount, handle): (Memory, C, MPI_Datatype),
+    inbuf: Memory,
+    insize: P,
+    position: Out<P>,
+) -> Result<()> {
+    let datatype = committed("datatype", handle)?;
+    let number = count("outcount", outcount)?;
+    let there = external::size(handle, number)?;
+    let (start, end) = room("insize", insize, position, there)?;
+    let mut into = outbuf.scatter("outbuf", number, &datatype)?;
+    let mut packed = zeros(there)?;
+    inbuf.readable("inbuf", end)?.part(start as usize, there as usize).read(&mut packed);
+    into.write(&external::convert(handle, number, &packed, Way::Here)?);
+    position.set("position", narrow("position", end)?)
+}
+
+fn zeros(len: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match usize::try_from(len).is_ok_and(|len| bytes.try_reserve_exact(len).is_ok()) {
+        true => {
+            bytes.extend(std::iter::repeat_n(0, len as usize));
+            Ok(bytes)
+        }
+        false => Err(Error::new(ErrorClass::NoMem, "", format!("no memory for {len} bytes"))),
+    }
 }
 
 fn pack<C: Wide>(

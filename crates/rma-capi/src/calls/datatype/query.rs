@@ -101,7 +101,7 @@ entry! {
         }
         num_integers.set("num_integers", recipe.integers.len() as c_int)?;
         num_addresses.set("num_addresses", recipe.addresses.len() as c_int)?;
-        num_datatypes.set("num_datatypes", recipe.types.len() as c_int)?;
+        num_datatypes.set("num_datatypes", recipe.told().len() as c_int)?;
         combiner.set("combiner", recipe.combiner)
     }
 
@@ -118,7 +118,7 @@ entry! {
         num_integers.set("num_integers", recipe.integers.len() as MPI_Count)?;
         num_addresses.set("num_addresses", recipe.addresses.len() as MPI_Count)?;
         num_large_counts.set("num_large_counts", recipe.counts.len() as MPI_Count)?;
-        num_datatypes.set("num_datatypes", recipe.types.len() as MPI_Count)?;
+        num_datatypes.set("num_datatypes", recipe.told().len() as MPI_Count)?;
         combiner.set("combiner", recipe.combiner)
     }
 
@@ -136,7 +136,7 @@ entry! {
         check_small(&recipe)?;
         check_room("max_integers", max_integers, recipe.integers.len())?;
         check_room("max_addresses", max_addresses, recipe.addresses.len())?;
-        check_room("max_datatypes", max_datatypes, recipe.types.len())?;
+        check_room("max_datatypes", max_datatypes, recipe.told().len())?;
         array_of_integers.set_all("array_of_integers", &recipe.integers)?;
         tell(&recipe, array_of_addresses, array_of_datatypes)
     }
@@ -157,7 +157,7 @@ entry! {
         check_room("max_integers", max_integers, recipe.integers.len())?;
         check_room("max_addresses", max_addresses, recipe.addresses.len())?;
         check_room("max_large_counts", max_large_counts, recipe.counts.len())?;
-        check_room("max_datatypes", max_datatypes, recipe.types.len())?;
+        check_room("max_datatypes", max_datatypes, recipe.told().len())?;
         array_of_integers.set_all("array_of_integers", &recipe.integers)?;
         array_of_large_counts.set_all("array_of_large_counts", &recipe.counts)?;
         tell(&recipe, array_of_addresses, array_of_datatypes)
@@ -238,7 +238,7 @@ fn tell(recipe: &Recipe, addresses: Out<MPI_Aint>, datatypes: Out<MPI_Datatype>)
     for (place, address) in recipe.addresses.iter().enumerate() {
         addresses.set_at("array_of_addresses", place, *address as MPI_Aint)?;
     }
-    for (place, ingredient) in recipe.types.iter().enumerate() {
+    for (place, ingredient) in recipe.told().iter().enumerate() {
         datatypes.set_at("array_of_datatypes", place, ingredient.hand_out()?)?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use crate::abi::*;
 use crate::arguments::{Memory, Out};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
-use crate::message::buffered::{Buffered, Flush, attach, detach, send};
+use crate::message::buffered::{Buffered, Flush, Owner, attach, detach, send};
 use crate::request::{enter, wait_for};
 use std::ffi::{c_int, c_void};
 
@@ -25,49 +25,49 @@ forms! {
 
     /// `MPI_Buffer_attach` (§3.6).
     fn MPI_Buffer_attach | MPI_Buffer_attach_c(buffer: Memory, size: Number) raises Raiser::None; |_| {
-        attach(None, buffer, size)
+        attach(Owner::Process, buffer, size)
     }
 
     /// `MPI_Buffer_detach` (§3.6).
     fn MPI_Buffer_detach | MPI_Buffer_detach_c(buffer_addr: Out<*mut c_void>, size: Out<Number>) raises Raiser::None; |process| {
-        detach(process, None, buffer_addr, size)
+        detach(process, Owner::Process, buffer_addr, size)
     }
 
     /// `MPI_Comm_attach_buffer` (§3.6).
     fn MPI_Comm_attach_buffer | MPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: Memory, size: Number)
     raises Raiser::Comm(comm); |process| {
         process.comm(comm)?;
-        attach(Some(comm), buffer, size)
+        attach(Owner::Comm(comm), buffer, size)
     }
 
     /// `MPI_Comm_detach_buffer` (§3.6).
     fn MPI_Comm_detach_buffer | MPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: Out<*mut c_void>, size: Out<Number>)
     raises Raiser::Comm(comm); |process| {
         process.comm(comm)?;
-        detach(process, Some(comm), buffer_addr, size)
+        detach(process, Owner::Comm(comm), buffer_addr, size)
     }
 }
 
 entry! {
     /// `MPI_Buffer_flush` (§3.6).
-    fn MPI_Buffer_flush() raises Raiser::None; |process| { wait_for(process, &mut Flush(None), None) }
+    fn MPI_Buffer_flush() raises Raiser::None; |process| { wait_for(process, &mut Flush(Owner::Process), None) }
 
     /// `MPI_Buffer_iflush` (§3.6).
     fn MPI_Buffer_iflush(request: Out<MPI_Request>) raises Raiser::None; |_| {
         request.check("request")?;
-        request.set("request", enter(Box::new(Flush(None)), Raiser::None)?)
+        request.set("request", enter(Box::new(Flush(Owner::Process)), Raiser::None)?)
     }
 
     /// `MPI_Comm_flush_buffer` (§3.6).
     fn MPI_Comm_flush_buffer(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
         process.comm(comm)?;
-        wait_for(process, &mut Flush(Some(comm)), None)
+        wait_for(process, &mut Flush(Owner::Comm(comm)), None)
     }
 
     /// `MPI_Comm_iflush_buffer` (§3.6).
     fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<MPI_Request>) raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let raiser = process.comm(comm)?.raiser(comm);
-        request.set("request", enter(Box::new(Flush(Some(comm))), raiser)?)
+        request.set("request", enter(Box::new(Flush(Owner::Comm(comm))), raiser)?)
     }
 }

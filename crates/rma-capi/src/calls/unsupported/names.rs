@@ -105,39 +105,6 @@ unsupported! {
         MPI_Publish_name
         MPI_Unpublish_name
         MPI_Lookup_name
-        MPI_Session_init
-        MPI_Session_finalize
-        MPI_Session_get_num_psets
-        MPI_Session_get_nth_pset
-        MPI_Session_get_info
-        MPI_Session_get_pset_info
-        MPI_Session_create_errhandler
-        MPI_Session_set_errhandler
-        MPI_Session_get_errhandler
-        MPI_Session_call_errhandler
-        MPI_Session_flush_buffer
-        MPI_Session_iflush_buffer
-        MPI_Group_from_session_pset
-        MPI_Comm_create_from_group
-        MPI_Intercomm_create_from_groups
-        MPI_Session_attach_buffer
-        MPI_Session_attach_buffer_c
-        MPI_Session_detach_buffer
-        MPI_Session_detach_buffer_c
-        MPI_Type_create_f90_integer
-        MPI_Type_create_f90_real
-        MPI_Type_create_f90_complex
-        MPI_Pack_external
-        MPI_Pack_external_c
-        MPI_Unpack_external
-        MPI_Unpack_external_c
-        MPI_Pack_external_size
-        MPI_Pack_external_size_c
-        MPI_Get_hw_resource_info
-        MPI_Abi_get_fortran_info
-        MPI_Abi_set_fortran_info
-        MPI_Abi_get_fortran_booleans
-        MPI_Abi_set_fortran_booleans
     }
     code {
         MPI_T_event_get_num
@@ -162,12 +129,9 @@ unsupported! {
         MPI_T_category_get_events
     }
     success {
-        MPI_Pcontrol
     }
     number {
         MPI_File_toint
         MPI_File_fromint
-        MPI_Session_toint
-        MPI_Session_fromint
     }
 }
