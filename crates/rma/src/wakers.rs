@@ -16,6 +16,7 @@ use rma_core::{Engine, Error, ErrorClass, Result};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::Waker;
 use std::thread::{Builder, JoinHandle};
 
@@ -26,6 +27,7 @@ pub(crate) struct Wakers {
     engine: Engine,
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    is_over: AtomicBool,
 }
 
 #[derive(Default)]
@@ -56,11 +58,18 @@ pub(crate) struct Watch<'a> {
 
 impl Wakers {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, shared: Arc::default(), thread: Mutex::default() }
+        Self { engine, shared: Arc::default(), thread: Mutex::default(), is_over: AtomicBool::new(false) }
+    }
+
+    /// Whether the world has ended.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Relaxed)
     }
 
     /// Ends the thread, and waits until it has ended. Wakers that are left are not called.
     pub(crate) fn end(&self) {
+        self.is_over.store(true, Relaxed);
         let thread = self.thread.lock().take();
         let tasks = {
             let mut table = self.shared.table.lock();

@@ -177,6 +177,7 @@ impl World {
     /// Leaves without a word, as a rank does that has failed.
     pub(crate) fn desert(&mut self) {
         self.is_over = true;
+        self.runtime().wakers.end();
     }
 }
 
@@ -256,7 +257,7 @@ impl Drop for World {
     fn drop(&mut self) {
         if fork::is_child() {
             // The world is the parent's, and so is everything that it holds on to.
-            self.desert();
+            self.is_over = true;
             std::mem::forget((Arc::clone(&self.communicator), Arc::clone(&self.start)));
             return;
         }

@@ -302,7 +302,7 @@ enum Ended {
 #[test]
 fn a_job_that_hangs_leaves_a_timeline_that_names_the_call() {
     use rustix::process::Signal;
-    let ends = [Ended::ByTimeout, Ended::BySignal(Signal::TERM), Ended::BySignal(Signal::KILL)];
+    let signals = [Signal::TERM, Signal::KILL];
     let waits = [
         ("fence", "fence", PATHS[0]),
         ("fence", "fence", PACKETS),
@@ -312,8 +312,13 @@ fn a_job_that_hangs_leaves_a_timeline_that_names_the_call() {
         ("receive", "receive", PACKETS),
     ];
     std::thread::scope(|threads| {
-        for ended in ends {
+        for signal in signals {
+            let ended = Ended::BySignal(signal);
             threads.spawn(move || waits.iter().for_each(|wait| leaves_a_timeline(*wait, ended)));
+        }
+        // Each of these sleeps until its limit.
+        for wait in waits {
+            threads.spawn(move || leaves_a_timeline(wait, Ended::ByTimeout));
         }
     });
 }

@@ -11,7 +11,6 @@ use super::scope;
 use super::typed::Window;
 use super::view::View;
 use rma_core::epoch::Assert;
-use rma_core::ids::Rank;
 use rma_core::{Error, Result};
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,6 +26,8 @@ pub type AccessEpoch<'scope, T> = Epoch<'scope, T, Started>;
 pub struct Exposure<'scope, T, E> {
     parts: &'scope Parts<T>,
     is_over: bool,
+    /// Of the epochs within: where one side need not be checked, the other is not.
+    assert: Assert,
     error: PhantomData<fn() -> E>,
 }
 
@@ -57,7 +58,7 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         targets: &[impl IntoRank],
         body: impl FnOnce(&AccessEpoch<'scope, T>) -> Result<R, E>,
     ) -> Result<R, E> {
-        access(self.parts(), &group(targets, "start")?, body)
+        access(self.opened("start")?, targets, Assert::NONE, body)
     }
 
     /// Runs `body` while this rank's memory is exposed to `origins` (`MPI_Win_post`, `MPI_Win_wait`), each of which accesses it. When
@@ -89,13 +90,7 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         origins: &[impl IntoRank],
         body: impl FnOnce(&mut Exposure<'scope, T, E>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let parts = self.parts();
-        parts.core.post_to(&group(origins, "post")?, Assert::NONE)?;
-        let mut exposure = Exposure { parts, is_over: false, error: PhantomData };
-        // What others do with the memory needs no buffer of this rank's: an error of the wait releases nothing.
-        let outcome = scope::catch(|| body(&mut exposure));
-        let closed = if exposure.is_over { Ok(()) } else { parts.core.wait() };
-        scope::outcome(outcome, closed)
+        expose(self.opened("post")?, origins, Assert::NONE, body)
     }
 }
 
@@ -109,7 +104,7 @@ impl<T: Element, E: From<Error>> Exposure<'_, T, E> {
         targets: &[impl IntoRank],
         body: impl FnOnce(&AccessEpoch<'inner, T>) -> Result<R, E>,
     ) -> Result<R, E> {
-        access(self.parts, &group(targets, "start")?, body)
+        access(self.parts, targets, self.assert, body)
     }
 
     /// Whether the origins have all ended their epochs (`MPI_Win_test`): then their operations are complete. It moves the engine a
@@ -130,14 +125,29 @@ impl<T: Element, E: From<Error>> Exposure<'_, T, E> {
     }
 }
 
-fn access<'scope, T: Element, R, E: From<Error>>(
+pub(super) fn access<'scope, T: Element, R, E: From<Error>>(
     parts: &'scope Parts<T>,
-    targets: &[Rank],
+    targets: &[impl IntoRank],
+    assert: Assert,
     body: impl FnOnce(&AccessEpoch<'scope, T>) -> Result<R, E>,
 ) -> Result<R, E> {
-    parts.core.start(targets, Assert::NONE)?;
+    parts.core.start(&group(targets, "start")?, assert)?;
     let epoch = Epoch::active(parts);
     scope::epoch(parts, || body(&epoch), || parts.core.complete())
+}
+
+pub(super) fn expose<'scope, T: Element, R, E: From<Error>>(
+    parts: &'scope Parts<T>,
+    origins: &[impl IntoRank],
+    assert: Assert,
+    body: impl FnOnce(&mut Exposure<'scope, T, E>) -> Result<R, E>,
+) -> Result<R, E> {
+    parts.core.post_to(&group(origins, "post")?, assert)?;
+    let mut exposure = Exposure { parts, is_over: false, assert, error: PhantomData };
+    // What others do with the memory needs no buffer of this rank's: an error of the wait releases nothing.
+    let outcome = scope::catch(|| body(&mut exposure));
+    let closed = if exposure.is_over { Ok(()) } else { parts.core.wait() };
+    scope::outcome(outcome, closed)
 }
 
 impl<T, E> fmt::Debug for Exposure<'_, T, E> {

@@ -1,5 +1,6 @@
 //! Making windows: over memory of the library, over the program's own, and over memory that a node shares.
 
+use super::dynamic::Attached;
 use super::element::{Element, write_span};
 use super::operations::Parts;
 use super::scope;
@@ -18,11 +19,18 @@ use std::sync::Arc;
 ///
 /// The methods that make it are collective: every rank of the communicator calls the same one.
 pub struct WindowBuilder<'world, T, E = Error> {
-    communicator: &'world Communicator,
+    communicator: Over<'world>,
     len: usize,
     name: Option<String>,
     hints: Hints,
     element: PhantomData<fn() -> (T, E)>,
+}
+
+/// What a window is made over.
+#[derive(Clone)]
+enum Over<'world> {
+    Borrowed(&'world Communicator),
+    Kept(Arc<Communicator>),
 }
 
 impl Communicator {
@@ -39,13 +47,51 @@ impl Communicator {
     /// .unwrap();
     /// ```
     pub fn window<T: Element>(&self) -> WindowBuilder<'_, T> {
-        WindowBuilder {
-            communicator: self,
-            len: 0,
-            name: None,
-            hints: Hints::default(),
-            element: PhantomData,
-        }
+        WindowBuilder::new(Over::Borrowed(self))
+    }
+
+    /// As [`Communicator::window`], of a window that keeps its communicator: a struct may have both, and no lifetime. Such a
+    /// window may be kept beyond the world, and then all its calls that need other ranks are errors.
+    ///
+    /// ```
+    /// use rma::{Communicator, Window, World};
+    /// use std::sync::Arc;
+    ///
+    /// struct Solver {
+    ///     half: Arc<Communicator>,
+    ///     grid: Window<'static, f64>,
+    ///     sums: Window<'static, f64>,
+    /// }
+    ///
+    /// impl Solver {
+    ///     fn new(world: &World) -> rma::Result<Self> {
+    ///         let half = world.split(Some(world.rank() % 2), 0)?.expect("every rank gives a color");
+    ///         let half = Arc::new(half);
+    ///         let grid = Arc::clone(&half).owned_window().len(2).allocate()?;
+    ///         let sums = world.communicator().owned_window().len(1).allocate()?;
+    ///         Ok(Self { half, grid, sums })
+    ///     }
+    ///
+    ///     fn step(&mut self) -> rma::Result<f64> {
+    ///         let right = (self.half.rank() + 1) % self.half.size();
+    ///         self.grid.fence_epoch(|epoch| epoch.put_value(1.5, right, 1))?;
+    ///         let value = self.grid.local().get(1);
+    ///         self.sums.fence_epoch(|epoch| epoch.accumulate_value(value, rma::ReduceOp::Sum, 0, 0))?;
+    ///         self.sums.shared(0, |rank0| rank0.load(0))
+    ///     }
+    /// }
+    ///
+    /// World::run_threads(4, |world| {
+    ///     let mut solver = Solver::new(world)?;
+    ///     assert_eq!(solver.step()?, 6.0);
+    ///     world.barrier()?;
+    ///     solver.sums.free()?;
+    ///     solver.grid.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    pub fn owned_window<T: Element>(self: Arc<Self>) -> WindowBuilder<'static, T> {
+        WindowBuilder::new(Over::Kept(self))
     }
 
     /// Makes a window with `len` elements of this rank, zeroed; collective, and `len` may differ between ranks
@@ -67,6 +113,12 @@ impl Communicator {
     /// [`rma_core::window::WindowCreation::poll`].
     pub fn allocate<T: Element>(&self, len: usize) -> Result<Window<'_, T>> {
         self.window().len(len).allocate()
+    }
+}
+
+impl<'world, T, E> WindowBuilder<'world, T, E> {
+    fn new(communicator: Over<'world>) -> Self {
+        Self { communicator, len: 0, name: None, hints: Hints::default(), element: PhantomData }
     }
 }
 
@@ -211,7 +263,7 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
         scope::run(&core, || body(&mut window), free, || has_left.get())
     }
 
-    fn make(
+    pub(super) fn make(
         self,
         spec: WindowSpec,
         call: &'static str,
@@ -220,7 +272,11 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
         if size_of::<T>() == 0 {
             return Err(Error::new(ErrorClass::Type, call, "elements without bytes cannot be exposed"));
         }
-        let Self { communicator, name, hints, .. } = self;
+        let Self { communicator: over, name, hints, .. } = self;
+        let (communicator, kept) = match &over {
+            Over::Borrowed(communicator) => (*communicator, None),
+            Over::Kept(communicator) => (&**communicator, Some(Arc::clone(communicator))),
+        };
         if let Err(fault) = communicator.runtime().prepare_window() {
             return Err(communicator.engine().refuse_window(communicator.group(), fault));
         }
@@ -229,7 +285,8 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
             core.set_name(&name);
         }
         let wakers = Arc::clone(&communicator.runtime().wakers);
-        Ok(Window::new(Parts { core, values: Values::new(), wakers }, buffer))
+        let parts = Parts { core, values: Values::new(), wakers, attached: Attached::new() };
+        Ok(Window::new(parts, buffer, kept))
     }
 
     /// An impossible size takes part in the creation, so that no rank is left waiting.

@@ -51,7 +51,7 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         &'scope mut self,
         body: impl FnOnce(&FenceEpoch<'scope, T>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let parts = self.parts();
+        let parts = self.opened("fence")?;
         parts.core.fence(Assert::NO_PRECEDE)?;
         between_fences(parts, body, Assert::NO_SUCCEED)
     }
@@ -89,7 +89,7 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         &'scope mut self,
         body: impl FnOnce(&mut FenceEpochs<'scope, T, E>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let parts = self.parts();
+        let parts = self.opened("fence")?;
         parts.core.fence(Assert::NO_PRECEDE)?;
         // The last fence leaves an epoch without operations, which any other call may replace: there is nothing to close.
         body(&mut FenceEpochs { parts, error: PhantomData })

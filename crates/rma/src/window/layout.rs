@@ -5,13 +5,10 @@
 //! for accumulates, which compute.
 
 use super::element::{Element, Number};
-use super::epoch::Epoch;
 use super::operations::has_size;
-use super::rank::IntoRank;
 use rma_core::datatype::{ArrayOrder, BasicType, Datatype, SubarrayDim};
 use rma_core::ids::Disp;
-use rma_core::kernel::ReduceOp;
-use rma_core::window::{Destination, Origin, TargetArea};
+use rma_core::window::TargetArea;
 use rma_core::{Error, ErrorClass, Result};
 use std::fmt;
 use std::marker::PhantomData;
@@ -52,9 +49,15 @@ pub struct Layout<T> {
 /// What a layout was made from, in elements.
 #[derive(Debug)]
 enum Shape {
-    Strided { count: u64, block: u64, stride: u64 },
+    Strided {
+        count: u64,
+        block: u64,
+        stride: u64,
+    },
     Part(Vec<SubarrayDim>),
     Blocks(Vec<(u64, i64)>),
+    /// Indices and stride of each dimension, of which the last one varies fastest.
+    Strides(Vec<(u64, u64)>),
 }
 
 const CALL: &str = "layout";
@@ -105,6 +108,76 @@ impl<T: Element> Layout<T> {
         Self::of(Shape::Blocks(blocks.into_iter().map(block).collect()))
     }
 
+    /// A face of an array, or several that lie side by side: of `shape[i]` indices of dimension `i` all, but of dimension `dim` those
+    /// `at`.
+    ///
+    /// ```
+    /// use rma::window::Layout;
+    ///
+    /// // Cubes of 4 x 4 x 4 elements with a border of one on each side; the inner face goes into the border of the neighbour.
+    /// let shape = [4; 3];
+    /// for ranks in [4, 8] {
+    ///     rma::World::run_threads(ranks, |world| {
+    ///         let mut cubes = world.allocate::<u32>(64)?;
+    ///         let cube = [world.rank(); 64];
+    ///         for dim in 0..3 {
+    ///             let (last, border) = (Layout::face(&shape, dim, 2..3)?, Layout::face(&shape, dim, 0..1)?);
+    ///             let right = (world.rank() + 1) % ranks;
+    ///             cubes.fence_epoch(|epoch| epoch.put_layout(&cube, &last, right, 0, &border))?;
+    ///         }
+    ///         let left = (world.rank() + ranks - 1) % ranks;
+    ///         let at = |x: usize, y: usize, z: usize| cubes.local().get((x * 4 + y) * 4 + z);
+    ///         assert_eq!([at(0, 2, 3), at(3, 0, 1), at(2, 3, 0), at(2, 2, 2)], [left, left, left, 0]);
+    ///         cubes.free()
+    ///     })?;
+    /// }
+    /// # Ok::<(), rma::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Layout::block`]; `MPI_ERR_ARG` when there is no dimension `dim`.
+    pub fn face(shape: &[usize], dim: usize, at: Range<usize>) -> Result<Self> {
+        let mut part: Vec<Range<usize>> = shape.iter().map(|size| 0..*size).collect();
+        let dimensions = part.len();
+        let Some(range) = part.get_mut(dim) else {
+            let cause = format!("dimension {dim} of an array of {dimensions}");
+            return Err(Error::new(ErrorClass::Arg, CALL, cause));
+        };
+        *range = at;
+        Self::block(shape, &part)
+    }
+
+    /// An array of `shape`, whose next element in dimension `i` is `strides[i]` elements on: an array by columns, a diagonal, every
+    /// other element. Elements are in the order in which the last dimension varies fastest.
+    ///
+    /// ```
+    /// use rma::window::Layout;
+    ///
+    /// // A matrix of 2 rows and 3 columns arrives transposed.
+    /// let transposed = Layout::with_strides(&[3, 2], &[1, 3])?;
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u8>(6)?;
+    ///     let right = (world.rank() + 1) % 4;
+    ///     window.fence_epoch(|epoch| {
+    ///         epoch.put_layout(&[1, 2, 3, 4, 5, 6], &transposed, right, 0, &Layout::contiguous(6)?)
+    ///     })?;
+    ///     assert_eq!(window.local().to_vec(), [1, 4, 2, 5, 3, 6]);
+    ///     window.free()
+    /// })?;
+    /// # Ok::<(), rma::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `MPI_ERR_ARG` when `shape` and `strides` have different lengths; as [`Layout::contiguous`].
+    pub fn with_strides(shape: &[usize], strides: &[usize]) -> Result<Self> {
+        if shape.len() != strides.len() {
+            let cause = format!("an array of {} dimensions and strides of {}", shape.len(), strides.len());
+            return Err(Error::new(ErrorClass::Arg, CALL, cause));
+        }
+        let dims = shape.iter().zip(strides).map(|(size, stride)| (*size as u64, *stride as u64));
+        Self::of(Shape::Strides(dims.collect()))
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.bytes.size() as usize / size_of::<T>().max(1)
@@ -127,24 +200,28 @@ impl<T: Element> Layout<T> {
         Ok(Self { shape, bytes, bounds, numbers: OnceLock::new(), element: PhantomData })
     }
 
-    /// That a buffer has all the elements.
-    fn check(&self, call: &'static str, buffer: &[T]) -> Result<()> {
-        if self.bounds.end <= size_of_val(buffer) as u64 {
+    /// That a buffer of `len` elements has all the elements.
+    pub(super) fn check(&self, call: &'static str, len: usize) -> Result<()> {
+        if self.bounds.end <= (len * size_of::<T>()) as u64 {
             return Ok(());
         }
         let end = self.bounds.end.div_ceil(size_of::<T>() as u64);
-        let cause = format!("the layout ends at element {end}, and the buffer has {}", buffer.len());
+        let cause = format!("the layout ends at element {end}, and the buffer has {len}");
         Err(Error::new(ErrorClass::Arg, call, cause))
     }
 
-    fn area(&self, disp: usize) -> TargetArea<'_> {
+    pub(super) fn bytes(&self) -> &Datatype {
+        &self.bytes
+    }
+
+    pub(super) fn area(&self, disp: usize) -> TargetArea<'_> {
         TargetArea { disp: Disp(disp as u64), count: 1, ty: &self.bytes }
     }
 }
 
 impl<T: Number> Layout<T> {
     /// The layout as one of numbers to compute on.
-    fn numbers(&self, call: &'static str) -> Result<&Datatype> {
+    pub(super) fn numbers(&self, call: &'static str) -> Result<&Datatype> {
         has_size::<T>(call)?;
         if let Some(numbers) = self.numbers.get() {
             return Ok(numbers);
@@ -163,72 +240,11 @@ impl Shape {
             }
             Self::Part(dims) => Datatype::subarray(dims, ArrayOrder::C, element),
             Self::Blocks(blocks) => Datatype::indexed(blocks.iter().copied(), element),
+            Self::Strides(dims) => dims.iter().rev().try_fold(element.clone(), |inner, (count, stride)| {
+                let bytes = stride.saturating_mul(element.size());
+                Datatype::hvector(*count, 1, i64::try_from(bytes).unwrap_or(i64::MAX), &inner)
+            }),
         }
-    }
-}
-
-impl<'scope, T: Element, K> Epoch<'scope, T, K> {
-    /// As [`Epoch::put`], of the elements of `origin` that `from` says, into those behind displacement `disp` that `to` says.
-    ///
-    /// # Errors
-    /// As [`Epoch::put`]; `MPI_ERR_ARG` when `from` leaves `origin`; `MPI_ERR_TRUNCATE` or `MPI_ERR_TYPE` when the layouts have
-    /// different numbers of elements.
-    pub fn put_layout(
-        &self,
-        origin: &'scope [T],
-        from: &Layout<T>,
-        target: impl IntoRank,
-        disp: usize,
-        to: &Layout<T>,
-    ) -> Result<()> {
-        from.check("put", origin)?;
-        let target = target.into_rank("put")?;
-        let origin = Origin { base: origin.as_ptr().cast(), count: 1, ty: &from.bytes };
-        // SAFETY: the layout lies within the buffer, which is borrowed for the scope.
-        unsafe { self.access.window().put_typed(origin, target, to.area(disp)) }
-    }
-
-    /// As [`Epoch::get`], of the elements behind displacement `disp` that `from` says, into those of `result` that `into` says.
-    ///
-    /// # Errors
-    /// As [`Epoch::put_layout`].
-    pub fn get_layout(
-        &self,
-        result: &'scope mut [T],
-        into: &Layout<T>,
-        target: impl IntoRank,
-        disp: usize,
-        from: &Layout<T>,
-    ) -> Result<()> {
-        into.check("get", result)?;
-        let target = target.into_rank("get")?;
-        let result = Destination { base: result.as_mut_ptr().cast(), count: 1, ty: &into.bytes };
-        // SAFETY: as for `put_layout`; every bit pattern is an element.
-        unsafe { self.access.window().get_typed(result, target, from.area(disp)) }
-    }
-}
-
-impl<'scope, T: Number, K> Epoch<'scope, T, K> {
-    /// As [`Epoch::accumulate`], with layouts as in [`Epoch::put_layout`].
-    ///
-    /// # Errors
-    /// As [`Epoch::accumulate`] and [`Epoch::put_layout`].
-    pub fn accumulate_layout(
-        &self,
-        origin: &'scope [T],
-        from: &Layout<T>,
-        op: ReduceOp,
-        target: impl IntoRank,
-        disp: usize,
-        to: &Layout<T>,
-    ) -> Result<()> {
-        const CALL: &str = "accumulate";
-        from.check(CALL, origin)?;
-        let target = target.into_rank(CALL)?;
-        let origin = Origin { base: origin.as_ptr().cast(), count: 1, ty: from.numbers(CALL)? };
-        let area = TargetArea { ty: to.numbers(CALL)?, ..to.area(disp) };
-        // SAFETY: as for `put_layout`: the numbers lie where the bytes do, as they have their size.
-        unsafe { self.access.window().accumulate_typed(origin, op, target, area) }
     }
 }
 

@@ -47,7 +47,7 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         target: impl IntoRank,
         body: impl FnOnce(&Locked<'scope, T>) -> Result<R, E>,
     ) -> Result<R, E> {
-        self.locked(LockKind::Exclusive, target, body)
+        with_lock(self.opened("lock")?, LockKind::Exclusive, target, Assert::NONE, body)
     }
 
     /// Runs `body` while this rank holds a shared lock of rank `target`.
@@ -59,7 +59,7 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         target: impl IntoRank,
         body: impl FnOnce(&Locked<'scope, T>) -> Result<R, E>,
     ) -> Result<R, E> {
-        self.locked(LockKind::Shared, target, body)
+        with_lock(self.opened("lock")?, LockKind::Shared, target, Assert::NONE, body)
     }
 
     /// Runs `body` while this rank holds these locks. They are taken in ascending rank order, so that two sets cannot wait
@@ -94,25 +94,27 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         locks: &[(impl IntoRank, LockKind)],
         body: impl FnOnce(&LockSet<'scope, T>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let parts = self.parts();
+        let parts = self.opened("lock")?;
         let named = |(rank, kind): &(_, LockKind)| Ok((IntoRank::into_rank(*rank, "lock")?, *kind));
         let mut locks: Vec<(Rank, LockKind)> = locks.iter().map(named).collect::<Result<_>>()?;
         let set = LockSet { ranks: locks.iter().map(|(target, _)| locked(parts, *target)).collect() };
         locks.sort_by_key(|(rank, _)| *rank);
         with_locks(parts, &locks, || body(&set))
     }
+}
 
-    fn locked<'scope, R>(
-        &'scope mut self,
-        kind: LockKind,
-        target: impl IntoRank,
-        body: impl FnOnce(&Locked<'scope, T>) -> Result<R, E>,
-    ) -> Result<R, E> {
-        let (parts, target) = (self.parts(), target.into_rank("lock")?);
-        let handle = locked(parts, target);
-        parts.core.lock(kind, target, Assert::NONE)?;
-        scope::epoch(parts, || body(&handle), || parts.core.unlock(target))
-    }
+/// Runs `body` while a lock is held.
+pub(super) fn with_lock<'scope, T: Element, R, E: From<Error>>(
+    parts: &'scope Parts<T>,
+    kind: LockKind,
+    target: impl IntoRank,
+    assert: Assert,
+    body: impl FnOnce(&Locked<'scope, T>) -> Result<R, E>,
+) -> Result<R, E> {
+    let target = target.into_rank("lock")?;
+    let handle = locked(parts, target);
+    parts.core.lock(kind, target, assert)?;
+    scope::epoch(parts, || body(&handle), || parts.core.unlock(target))
 }
 
 /// The handle of a rank that is locked, or is about to be.

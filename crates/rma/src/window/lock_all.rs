@@ -3,6 +3,7 @@
 use super::element::Element;
 use super::epoch::Epoch;
 use super::lock::{Locked, locked};
+use super::operations::Parts;
 use super::rank::IntoRank;
 use super::scope;
 use super::target::Batched;
@@ -71,11 +72,19 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         &'scope mut self,
         body: impl FnOnce(&LockAll<'scope, T>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let parts = self.parts();
-        parts.core.lock_all(Assert::NONE)?;
-        let epoch = Epoch::passive(parts);
-        scope::epoch(parts, || body(&epoch), || parts.core.unlock_all())
+        with_all(self.opened("lock_all")?, Assert::NONE, body)
     }
+}
+
+/// Runs `body` while all locks are held.
+pub(super) fn with_all<'scope, T: Element, R, E: From<Error>>(
+    parts: &'scope Parts<T>,
+    assert: Assert,
+    body: impl FnOnce(&LockAll<'scope, T>) -> Result<R, E>,
+) -> Result<R, E> {
+    parts.core.lock_all(assert)?;
+    let epoch = Epoch::passive(parts);
+    scope::epoch(parts, || body(&epoch), || parts.core.unlock_all())
 }
 
 impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {

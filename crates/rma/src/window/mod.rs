@@ -57,15 +57,19 @@
 //! window that is dropped without [`Window::free`] leaves its memory exposed until the world ends, since freeing is
 //! collective: memory of the library stays mapped, and so does the memory of a view, which borrows the window;
 //! a buffer of the program ([`WindowBuilder::over`]) is given back by [`Window::into_buffer`], or never released. Memory that is borrowed
-//! ([`WindowBuilder::lend`]) is exposed for one call, which ends when all ranks have freed the window.
+//! ([`WindowBuilder::lend`]) is exposed for one call, which ends when all ranks have freed the window. What is attached to a
+//! [`DynamicWindow`] is owned or lent in the same way.
 
 mod active;
+mod asserted;
 mod buffer;
 mod builder;
+mod dynamic;
 mod element;
 mod epoch;
 mod fence;
 mod layout;
+mod layout_calls;
 mod lock;
 mod lock_all;
 mod operations;
@@ -79,8 +83,10 @@ mod values;
 mod view;
 
 pub use active::{AccessEpoch, Exposure, Started};
+pub use asserted::{ReadEpoch, Unchecked};
 pub use buffer::{Buffer, OriginBuffer, ResultBuffer};
 pub use builder::WindowBuilder;
+pub use dynamic::{DynamicWindow, Place};
 pub use element::{Element, Integer, Number};
 pub use epoch::Epoch;
 pub use fence::{Fence, FenceEpoch, FenceEpochs};

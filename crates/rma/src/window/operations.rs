@@ -3,6 +3,7 @@
 //! Generic over nothing but the element. Buffers are borrowed for `'scope`, which outlives the closure's body: the scope completes
 //! their operations before it ends.
 
+use super::dynamic::Attached;
 use super::element::{Element, Integer, Number, bytes_of, read_span, write_span};
 use super::values::Values;
 use crate::wakers::Wakers;
@@ -21,6 +22,8 @@ pub(super) struct Parts<T> {
     /// Values that operations of the scope read from.
     pub(super) values: Values<T>,
     pub(super) wakers: Arc<Wakers>,
+    /// What is attached to a dynamic window.
+    pub(super) attached: Attached<T>,
 }
 
 /// Access to the memory of other ranks, for as long as `'scope`.

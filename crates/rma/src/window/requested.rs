@@ -2,6 +2,7 @@
 
 use super::buffer::{Buffer, OriginBuffer, ResultBuffer};
 use super::element::{Element, Number};
+use super::layout::Layout;
 use super::lock::Locked;
 use super::operations::has_size;
 use super::request::Request;
@@ -63,6 +64,46 @@ impl<'scope, T: Element> Locked<'scope, T> {
             let area = TargetArea { disp: Disp(disp as u64), count, ty: &bytes };
             // SAFETY: as for `rput`; every bit pattern is an element.
             unsafe { self.parts().core.rget(result, self.target(), area) }
+        })
+    }
+
+    /// As [`Target::rput`](super::Target::rput), with layouts as in [`Epoch::put_layout`](super::Epoch::put_layout).
+    ///
+    /// # Errors
+    /// As both.
+    pub fn rput_layout<B: OriginBuffer<'scope, T>>(
+        &self,
+        buffer: B,
+        from: &Layout<T>,
+        disp: usize,
+        to: &Layout<T>,
+    ) -> Result<Request<'scope, T, B>> {
+        self.requested(buffer, |kept| {
+            let (base, len) = B::origin(kept);
+            from.check("rput", len)?;
+            let origin = Origin { base: base.cast(), count: 1, ty: from.bytes() };
+            // SAFETY: as for `rput`; the layout lies within the buffer.
+            unsafe { self.parts().core.rput(origin, self.target(), to.area(disp)) }
+        })
+    }
+
+    /// As [`Target::rget`](super::Target::rget), with layouts as in [`Epoch::get_layout`](super::Epoch::get_layout).
+    ///
+    /// # Errors
+    /// As both.
+    pub fn rget_layout<B: ResultBuffer<'scope, T>>(
+        &self,
+        buffer: B,
+        into: &Layout<T>,
+        disp: usize,
+        from: &Layout<T>,
+    ) -> Result<Request<'scope, T, B>> {
+        self.requested(buffer, |kept| {
+            let (base, len) = B::result(kept);
+            into.check("rget", len)?;
+            let result = Destination { base: base.cast(), count: 1, ty: into.bytes() };
+            // SAFETY: as for `rget`; the layout lies within the buffer.
+            unsafe { self.parts().core.rget(result, self.target(), from.area(disp)) }
         })
     }
 

@@ -41,6 +41,10 @@ impl<'scope, T, K> Target<'scope, T, K> {
         self.access.parts()
     }
 
+    pub(super) fn access(&self) -> &Access<'scope, T> {
+        &self.access
+    }
+
     pub(super) fn target(&self) -> Rank {
         self.rank
     }

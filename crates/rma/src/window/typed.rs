@@ -6,11 +6,12 @@ use super::rank::IntoRank;
 use super::view::View;
 use crate::Communicator;
 use rma_core::ids::Rank;
-use rma_core::window;
+use rma_core::window::{self, Hints};
 use rma_core::{Error, ErrorClass, Result};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
 /// Elements of `T` that every rank of a communicator exposes. Made by [`Communicator::window`] or [`Communicator::allocate`].
 ///
@@ -22,13 +23,19 @@ pub struct Window<'world, T, E = Error> {
     parts: Parts<T>,
     /// The program's memory that the window exposes. Dropped only where no rank can reach it.
     buffer: Option<ManuallyDrop<Vec<T>>>,
+    /// There where the window keeps it.
+    communicator: Option<Arc<Communicator>>,
     world: PhantomData<&'world Communicator>,
     error: PhantomData<fn() -> E>,
 }
 
 impl<'world, T: Element, E> Window<'world, T, E> {
-    pub(super) fn new(parts: Parts<T>, buffer: Option<ManuallyDrop<Vec<T>>>) -> Self {
-        Self { parts, buffer, world: PhantomData, error: PhantomData }
+    pub(super) fn new(
+        parts: Parts<T>,
+        buffer: Option<ManuallyDrop<Vec<T>>>,
+        communicator: Option<Arc<Communicator>>,
+    ) -> Self {
+        Self { parts, buffer, communicator, world: PhantomData, error: PhantomData }
     }
 
     /// The same window, whose closures may end with errors of the program's own.
@@ -58,7 +65,12 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     /// .unwrap();
     /// ```
     pub fn with_errors<F: From<Error>>(self) -> Window<'world, T, F> {
-        Window::new(self.parts, self.buffer)
+        Window::new(self.parts, self.buffer, self.communicator)
+    }
+
+    /// The communicator of a window that keeps it ([`Communicator::owned_window`]).
+    pub fn communicator(&self) -> Option<&Arc<Communicator>> {
+        self.communicator.as_ref()
     }
 
     /// The caller's rank.
@@ -86,6 +98,25 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     /// Whether operations on `rank` are direct loads and stores.
     pub fn is_direct(&self, rank: impl IntoRank) -> bool {
         rank.into_rank("win_shared_query").is_ok_and(|rank| self.parts.core.is_direct(rank))
+    }
+
+    /// Takes over hints that may change after creation, each rank its own (`MPI_Win_set_info`); the others stay as they are.
+    ///
+    /// ```
+    /// use rma::window::Hints;
+    ///
+    /// rma::World::run_threads(4, |world| {
+    ///     let window = world.allocate::<u64>(1)?;
+    ///     let mut hints = Hints::default();
+    ///     assert!(hints.set("accumulate_ops", "same_op") && !hints.set("accumulate_ops", "any"));
+    ///     window.set_hints(&hints);
+    ///     assert!(window.hints().contains(&("accumulate_ops", "same_op".to_owned())));
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    pub fn set_hints(&self, hints: &Hints) {
+        self.parts.core.set_hints(hints);
     }
 
     /// The hints in force, key and value (`MPI_Win_get_info`).
@@ -119,9 +150,14 @@ impl<'world, T: Element, E> Window<'world, T, E> {
 
     /// Ends the window. The buffer comes back when no rank can reach it.
     fn end(self) -> Result<Option<Vec<T>>> {
+        self.opened("win_free")?;
         let core = self.parts.core;
         let freed = core.clone().free();
-        let buffer = self.buffer.filter(|_| is_left(&core, &freed)).map(ManuallyDrop::into_inner);
+        let is_left = is_left(&core, &freed);
+        if is_left {
+            self.parts.attached.release();
+        }
+        let buffer = self.buffer.filter(|_| is_left).map(ManuallyDrop::into_inner);
         freed.map(|()| buffer)
     }
 
@@ -140,6 +176,15 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     pub(super) fn parts(&self) -> &Parts<T> {
         &self.parts
     }
+
+    /// The parts, for a call that needs other ranks.
+    #[inline]
+    pub(super) fn opened(&self, call: &'static str) -> Result<&Parts<T>> {
+        match &self.communicator {
+            Some(_) if self.parts.wakers.is_over() => Err(ended(call)),
+            _ => Ok(&self.parts),
+        }
+    }
 }
 
 /// Whether memory of the program is its own again, now that this rank has freed the window.
@@ -149,6 +194,12 @@ impl<'world, T: Element, E> Window<'world, T, E> {
 pub(super) fn is_left(core: &window::Window, freed: &Result<()>) -> bool {
     let is_mapped = |rank: u32| rank != core.rank().0 && core.is_direct(Rank(rank));
     (freed.is_ok() && !core.is_revoked()) || !(0..core.size()).any(is_mapped)
+}
+
+/// The error of a window that is kept beyond its world.
+#[cold]
+fn ended(call: &'static str) -> Error {
+    Error::new(ErrorClass::Other, call, "the world of the window has ended")
 }
 
 /// The error of memory that other ranks may still reach.

@@ -29,6 +29,14 @@ impl<'w, T: Element> View<'w, T> {
         Some(Self { span, window: PhantomData })
     }
 
+    /// Memory that is attached.
+    ///
+    /// # Safety
+    /// It stays attached for `'w`.
+    pub(super) unsafe fn of(span: WriteSpan) -> Self {
+        Self { span, window: PhantomData }
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.span.len() / size_of::<T>().max(1)

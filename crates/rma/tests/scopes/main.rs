@@ -4,6 +4,8 @@
 
 #![allow(missing_docs)]
 
+mod asserted;
+mod dynamic;
 mod futures;
 
 use rma::config::Configuration;

@@ -1,0 +1,177 @@
+//! Epochs of which the program promises something (the assertions of MPI 3.1 §11.5.5), as types that check what can be checked.
+//!
+//! Fences in which nothing precedes or follows are the scopes' own business. `MPI_MODE_NOPUT` and `MPI_MODE_NOSTORE` hold of an epoch
+//! whose handle can only read. `MPI_MODE_NOCHECK` is the program's word: breaking it is an error or leaves values in disorder, and
+//! reaches no memory outside the window.
+
+use super::active::{AccessEpoch, access, expose};
+use super::element::Element;
+use super::epoch::Epoch;
+use super::layout::Layout;
+use super::lock::{Locked, with_lock};
+use super::lock_all::{LockAll, with_all};
+use super::rank::IntoRank;
+use super::typed::Window;
+use super::{Exposure, Fence, scope};
+use rma_core::epoch::{Assert, LockKind};
+use rma_core::{Error, Result};
+use std::fmt;
+
+/// The handle of an epoch in which all ranks only read ([`Window::read_epoch`]).
+pub struct ReadEpoch<'scope, T>(Epoch<'scope, T, Fence>);
+
+/// A window whose next epoch meets no other that it would exclude, as the program says. Made by [`Window::unchecked`].
+pub struct Unchecked<'w, 'world, T, E>(&'w mut Window<'world, T, E>);
+
+impl<'world, T: Element, E: From<Error>> Window<'world, T, E> {
+    /// As [`Window::fence_epoch`] in which no rank writes: the fences say so (`MPI_MODE_NOPUT`, `MPI_MODE_NOSTORE`), and the handle
+    /// has nothing that writes. All ranks open such an epoch.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u32>(1)?;
+    ///     window.local().set(0, world.rank());
+    ///     let mut all = [9; 4];
+    ///     window.read_epoch(|reads| {
+    ///         let places = all.iter_mut().enumerate();
+    ///         places.map(|(rank, place)| reads.get(std::slice::from_mut(place), rank, 0)).collect::<Result<(), _>>()
+    ///     })?;
+    ///     assert_eq!(all, [0, 1, 2, 3]);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Window::fence_epoch`].
+    pub fn read_epoch<'scope, R>(
+        &'scope mut self,
+        body: impl FnOnce(&ReadEpoch<'scope, T>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let parts = self.opened("fence")?;
+        parts.core.fence(Assert::NO_PRECEDE.with(Assert::NO_PUT))?;
+        let epoch = ReadEpoch(Epoch::active(parts));
+        let last = Assert::NO_SUCCEED.with(Assert::NO_STORE);
+        scope::epoch(parts, || body(&epoch), || parts.core.fence(last))
+    }
+
+    /// The window for one epoch that need not be checked against others (`MPI_MODE_NOCHECK`): no rank holds or asks for a lock that
+    /// would exclude it, or the other side has opened its epoch before. It saves messages. If the promise is broken, nothing is
+    /// excluded and values may be lost; an [`Unchecked::access`] that comes before its exposure is an error.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     let right = (world.rank() + 1) % world.size();
+    ///     // Each rank has another one for itself.
+    ///     window.unchecked().exclusive(right, |locked| locked.store(0, u64::from(right)))?;
+    ///     world.barrier()?;
+    ///     let sum = window.unchecked().lock_all(|all| {
+    ///         (0..4).try_fold(0, |sum, rank| Ok(sum + all.rank(rank)?.load(0)?))
+    ///     })?;
+    ///     assert_eq!(sum, 6);
+    ///     world.barrier()?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    pub fn unchecked(&mut self) -> Unchecked<'_, 'world, T, E> {
+        Unchecked(self)
+    }
+}
+
+impl<'w, T: Element, E: From<Error>> Unchecked<'w, '_, T, E> {
+    /// As [`Window::exclusive`].
+    ///
+    /// # Errors
+    /// As [`Window::exclusive`].
+    pub fn exclusive<R>(
+        self,
+        target: impl IntoRank,
+        body: impl FnOnce(&Locked<'w, T>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        with_lock(self.0.opened("lock")?, LockKind::Exclusive, target, Assert::NO_CHECK, body)
+    }
+
+    /// As [`Window::shared`].
+    ///
+    /// # Errors
+    /// As [`Window::shared`].
+    pub fn shared<R>(
+        self,
+        target: impl IntoRank,
+        body: impl FnOnce(&Locked<'w, T>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        with_lock(self.0.opened("lock")?, LockKind::Shared, target, Assert::NO_CHECK, body)
+    }
+
+    /// As [`Window::lock_all`].
+    ///
+    /// # Errors
+    /// As [`Window::lock_all`].
+    pub fn lock_all<R>(self, body: impl FnOnce(&LockAll<'w, T>) -> Result<R, E>) -> Result<R, E> {
+        with_all(self.0.opened("lock_all")?, Assert::NO_CHECK, body)
+    }
+
+    /// As [`Window::access`], to targets that have all called [`Unchecked::expose`] before.
+    ///
+    /// # Errors
+    /// As [`Window::access`]; `MPI_ERR_RMA_SYNC` when a target had not exposed its memory.
+    pub fn access<R>(
+        self,
+        targets: &[impl IntoRank],
+        body: impl FnOnce(&AccessEpoch<'w, T>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        access(self.0.opened("start")?, targets, Assert::NO_CHECK, body)
+    }
+
+    /// As [`Window::expose`], to origins that call [`Unchecked::access`], or open their epoch within such an exposure.
+    ///
+    /// # Errors
+    /// As [`Window::expose`].
+    pub fn expose<R>(
+        self,
+        origins: &[impl IntoRank],
+        body: impl FnOnce(&mut Exposure<'w, T, E>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        expose(self.0.opened("post")?, origins, Assert::NO_CHECK, body)
+    }
+}
+
+impl<'scope, T: Element> ReadEpoch<'scope, T> {
+    /// As [`Epoch::get`].
+    ///
+    /// # Errors
+    /// As [`Epoch::get`].
+    #[inline]
+    pub fn get(&self, result: &'scope mut [T], target: impl IntoRank, disp: usize) -> Result<()> {
+        self.0.get(result, target, disp)
+    }
+
+    /// As [`Epoch::get_layout`].
+    ///
+    /// # Errors
+    /// As [`Epoch::get_layout`].
+    pub fn get_layout(
+        &self,
+        result: &'scope mut [T],
+        into: &Layout<T>,
+        target: impl IntoRank,
+        disp: usize,
+        from: &Layout<T>,
+    ) -> Result<()> {
+        self.0.get_layout(result, into, target, disp, from)
+    }
+}
+
+impl<T> fmt::Debug for ReadEpoch<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T, E> fmt::Debug for Unchecked<'_, '_, T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Unchecked {:?}", self.0)
+    }
+}
