@@ -61,6 +61,8 @@
 //! [`DynamicWindow`] is owned or lent in the same way.
 
 mod active;
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod asserted;
 mod buffer;
 mod builder;
@@ -68,6 +70,7 @@ mod dynamic;
 mod element;
 mod epoch;
 mod fence;
+mod foreign;
 mod layout;
 mod layout_calls;
 mod lock;
@@ -90,6 +93,10 @@ pub use dynamic::{DynamicWindow, Place};
 pub use element::{Element, Integer, Number};
 pub use epoch::Epoch;
 pub use fence::{Fence, FenceEpoch, FenceEpochs};
+#[cfg(feature = "zerocopy")]
+pub use foreign::Plain;
+#[cfg(feature = "bytemuck")]
+pub use foreign::Pod;
 pub use layout::Layout;
 pub use lock::{Lock, LockSet, Locked};
 pub use lock_all::{AllLocked, BatchOfAll, LockAll, OneOfAll};

@@ -6,6 +6,7 @@
 
 mod asserted;
 mod dynamic;
+mod features;
 mod futures;
 
 use rma::config::Configuration;
