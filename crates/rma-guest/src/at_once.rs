@@ -1,6 +1,8 @@
 //! Calls that the library may do at once: what they need is found without a call, and is all in registers, so that the last step is a
 //! jump there.
 //!
+//! The window is looked up last, which takes the fewest registers: none has to be saved then.
+//!
 //! Each answers `None`, and has done nothing, for a window or an argument that is not found so: then the call goes the way of all
 //! ([`crate::calls`]). What the library cannot do at once it does as if it had been called by that way.
 
@@ -132,8 +134,8 @@ pub(crate) unsafe fn put(
     there: Side,
     win: Handle,
 ) -> Option<c_int> {
-    let place = window::place(win)?;
     let len = bytes(here, there, rank, disp)?;
+    let place = window::place(win)?;
     // SAFETY: the window is taken over, and the program's arguments are as the standard has them. So below.
     Some(unsafe { library::put(origin, len, rank.0, disp, place) })
 }
@@ -149,8 +151,8 @@ pub(crate) unsafe fn get(
     there: Side,
     win: Handle,
 ) -> Option<c_int> {
-    let place = window::place(win)?;
     let len = bytes(here, there, rank, disp)?;
+    let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::get(origin, len, rank.0, disp, place) })
 }
@@ -167,11 +169,11 @@ pub(crate) unsafe fn accumulate(
     op: Op,
     win: Handle,
 ) -> Option<c_int> {
-    let place = window::place(win)?;
     if !here.is(there) {
         return None;
     }
     let aim = aim(rank, there.1, Some(op))?;
+    let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::accumulate(origin, here.0, aim, disp, place) })
 }
@@ -191,11 +193,11 @@ pub(crate) unsafe fn get_accumulate(
     op: Op,
     win: Handle,
 ) -> Option<c_int> {
-    let place = window::place(win)?;
     if !(here.is(there) && back.is(there)) {
         return None;
     }
     let aim = aim(rank, there.1, Some(op))?;
+    let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::get_accumulate(origin, result, here.0, aim, disp, place) })
 }
@@ -213,8 +215,8 @@ pub(crate) unsafe fn fetch_and_op(
     op: Op,
     win: Handle,
 ) -> Option<c_int> {
-    let place = window::place(win)?;
     let aim = aim(rank, kind, Some(op))?;
+    let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::fetch_and_op(origin, result, aim, disp, place) })
 }
@@ -232,8 +234,8 @@ pub(crate) unsafe fn compare_and_swap(
     disp: Aint,
     win: Handle,
 ) -> Option<c_int> {
-    let place = window::place(win)?;
     let aim = aim(rank, kind, None)?;
+    let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::compare_and_swap(origin, compare, result, aim, disp, place) })
 }
@@ -246,9 +248,14 @@ pub(crate) unsafe fn lock(kind: LockType, rank: Rank, assert: c_int, win: Handle
     if assert != 0 || rank.0 < 0 {
         return None;
     }
-    let index = LOCKS.iter().position(|lock| lock.load(Relaxed) == kind.0)?;
+    let [exclusive, shared] = &LOCKS;
+    let own = match kind.0 {
+        kind if kind == exclusive.load(Relaxed) => STANDARD.locks[0],
+        kind if kind == shared.load(Relaxed) => STANDARD.locks[1],
+        _ => return None,
+    };
     // SAFETY: as for `put`.
-    Some(unsafe { library::lock(STANDARD.locks[index], rank.0, place) })
+    Some(unsafe { library::lock(own, rank.0, place) })
 }
 
 /// # Safety

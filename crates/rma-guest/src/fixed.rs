@@ -2,7 +2,6 @@
 //!
 //! Each key has one place, and one that finds its place taken is not here: the caller has a table of all ([`crate::table`]).
 
-use crate::table::place_of;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Keys and values in `PLACES` places.
@@ -37,6 +36,12 @@ impl<const PLACES: usize> Fixed<PLACES> {
         let entry = &self.0[place_of::<PLACES>(key)];
         (entry.key.load(Relaxed) == key).then(|| entry.value.load(Relaxed))
     }
+}
+
+/// The place of a key, by its lower half: a multiplication by a number in the instruction, which takes one register.
+#[inline(always)]
+const fn place_of<const PLACES: usize>(key: usize) -> usize {
+    ((key as u32).wrapping_mul(0x9E37_79B1) >> (32 - PLACES.trailing_zeros())) as usize
 }
 
 #[cfg(test)]

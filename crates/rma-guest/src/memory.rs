@@ -18,12 +18,6 @@ pub(crate) fn handle(argument: Handle) -> Handle {
     argument & MASK.load(Relaxed)
 }
 
-/// What of an argument is a handle.
-#[inline(always)]
-pub(crate) fn mask() -> usize {
-    MASK.load(Relaxed)
-}
-
 fn is_wide() -> bool {
     MASK.load(Relaxed) == usize::MAX
 }

@@ -7,8 +7,8 @@ use std::ffi::{c_char, c_int, c_void};
 /// The allgather that a start is made of.
 pub(crate) type Gather = unsafe extern "C" fn(*const c_void, c_int, *mut c_void, *mut c_void) -> c_int;
 
-/// Where a window is in the library.
-pub(crate) type Place = *mut c_void;
+/// Where a window is in the library: a number of 15 bits.
+pub(crate) type Place = c_int;
 
 /// What raises an error of the library on a window of its own.
 pub(crate) type Raise = unsafe extern "C" fn(Handle, c_int) -> c_int;
@@ -66,7 +66,7 @@ declare! { of_own:
     fn type_create_resized = c"PMPI_Type_create_resized_c"(old: Handle, lb: Count, extent: Count, new: *mut Handle);
 }
 
-/// The place of a window, which a call at once needs; null when it has none.
+/// The place of a window, which a call at once needs; negative when it has none.
 pub(crate) fn place(win: Handle) -> Place {
     static SYMBOL: Symbol = Symbol::of_own(c"rma_guest_place");
     type Function = unsafe extern "C" fn(Handle) -> Place;

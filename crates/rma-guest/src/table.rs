@@ -15,34 +15,48 @@ const NO_KEY: usize = usize::MAX;
 
 /// A key and its value.
 #[derive(Debug)]
-pub(crate) struct Record {
+struct Record {
     /// [`NO_KEY`] while it is unused.
     key: AtomicUsize,
     value: AtomicUsize,
 }
 
 impl Record {
-    pub(crate) const fn unused() -> Self {
+    const fn unused() -> Self {
         Self { key: AtomicUsize::new(NO_KEY), value: AtomicUsize::new(0) }
     }
 }
 
-/// The record of the key that was found last: the shortest way to a value, by which it is found while others are not asked for.
+/// Key and value that were found last, in one word: the shortest way to a value of [`LAST_BITS`] bits.
 #[derive(Debug)]
-pub(crate) struct Last(AtomicPtr<Record>);
+pub(crate) struct Last(AtomicUsize);
+
+/// Bits of the value. The others are the key's, which is a number of 32 bits or an address, of which a program has 47.
+const LAST_BITS: u32 = 16;
+const _: () = assert!(usize::BITS == 64);
 
 impl Last {
-    /// `unused` is the record before the first one.
-    pub(crate) const fn new(unused: &'static Record) -> Self {
-        Self(AtomicPtr::new(std::ptr::from_ref(unused).cast_mut()))
+    pub(crate) const fn new() -> Self {
+        Self(AtomicUsize::new(NO_KEY))
     }
 
-    /// The value of a key, of which only the bits of `mask` count.
+    /// The value of a key.
     #[inline(always)]
-    pub(crate) fn find(&self, key: usize, mask: usize) -> Option<usize> {
-        // SAFETY: never null, and memory of records is never given back.
-        let record = unsafe { &*self.0.load(Acquire) };
-        if (record.key.load(Acquire) ^ key) & mask != 0 { None } else { Some(record.value.load(Relaxed)) }
+    pub(crate) fn find(&self, key: usize) -> Option<usize> {
+        let value = self.0.load(Acquire) ^ key << LAST_BITS;
+        (value >> LAST_BITS == 0).then_some(value)
+    }
+
+    fn set(&self, key: usize, value: usize) {
+        // SYNC POINT table: as for a place.
+        self.0.store(key << LAST_BITS | value, Release);
+    }
+
+    /// A key is removed.
+    pub(crate) fn forget(&self, key: usize) {
+        if self.find(key).is_some() {
+            self.0.store(NO_KEY, Relaxed);
+        }
     }
 }
 
@@ -84,13 +98,8 @@ impl<const PLACES: usize> Table<PLACES> {
 
     /// Looks a key up for [`Last::find`]; says whether it is there.
     pub(crate) fn find_for(&self, last: &Last, key: usize) -> bool {
-        let all = self.all.lock();
-        let record = all.records.get(&key);
-        if let Some(record) = record {
-            // SYNC POINT table: as for a place.
-            last.0.store(std::ptr::from_ref::<Record>(record).cast_mut(), Release);
-        }
-        record.is_some()
+        let value = self.find(key);
+        value.inspect(|value| last.set(key, *value)).is_some()
     }
 
     #[inline(always)]
@@ -169,14 +178,31 @@ impl<const PLACES: usize> Table<PLACES> {
 
 /// The place of a key: handles of one kind differ in low bits, or are addresses of structures of one size.
 #[inline(always)]
-pub(crate) const fn place_of<const PLACES: usize>(key: usize) -> usize {
+const fn place_of<const PLACES: usize>(key: usize) -> usize {
     let spread = (key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (spread >> (64 - PLACES.trailing_zeros())) as usize
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Table;
+    use super::{Last, NO_KEY, Table};
+
+    #[test]
+    fn the_last_key_is_found_until_another_one_is_or_it_is_removed() {
+        let (table, last) = (Table::<2>::new(), Last::new());
+        let keys = [0, 1, 0xa000_0000, (1 << 47) - 16, 1 << 16];
+        (1..).zip(keys).for_each(|(value, key)| table.insert(key, value));
+        assert!([0, 1, 0xffff_ffff].iter().all(|key| last.find(*key).is_none()));
+        for (value, key) in (1..).zip(keys) {
+            assert!(table.find_for(&last, key) && !table.find_for(&last, 2));
+            assert!(keys.iter().all(|other| last.find(*other) == (*other == key).then_some(value)));
+            last.forget(2);
+            assert_eq!(last.find(key), Some(value));
+            last.forget(key);
+            assert_eq!(last.find(key), None);
+        }
+        assert!(last.find(NO_KEY).is_none_or(|value| value == 0xffff));
+    }
 
     #[test]
     fn what_was_removed_is_not_found_and_its_record_is_used_again() {

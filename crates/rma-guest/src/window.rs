@@ -4,20 +4,19 @@
 use crate::abi::Handle;
 use crate::errors::{Failure, settle};
 use crate::library::host;
-use crate::memory::{handle, mask, read_handle, write_handle};
+use crate::memory::{handle, read_handle, write_handle};
 use crate::ours::Place;
-use crate::table::{Last, Record, Table};
+use crate::table::{Last, Table};
 use crate::{ours, report, theirs};
 use std::ffi::{c_int, c_void};
 
 static KNOWN: Table<64> = Table::new();
 
 /// Their places in the library, of those that have one.
-static PLACES: Table<2> = Table::new();
+static PLACES: Table<64> = Table::new();
 
 /// The place of the window that was used last.
-static LAST: Last = Last::new(&NONE);
-static NONE: Record = Record::unused();
+static LAST: Last = Last::new();
 
 /// The library's window; `None` when the window is the host's, or none.
 #[inline(always)]
@@ -28,7 +27,7 @@ pub(crate) fn find(win: Handle) -> Option<Handle> {
 /// The place of a window in the library, if it was used last.
 #[inline(always)]
 pub(crate) fn place(win: Handle) -> Option<Place> {
-    LAST.find(win, mask()).map(|place| place as Place)
+    LAST.find(handle(win)).map(|place| place as Place)
 }
 
 /// Makes a window the one that was used last; says whether it has a place.
@@ -57,9 +56,8 @@ pub(crate) unsafe fn enter(call: &str, mut own: Handle, comm: Handle, to: *mut c
         let win = read_handle(room.as_ptr().cast(), 0);
         ours::return_errors_of_window(own);
         KNOWN.insert(win, own);
-        let place = ours::place(own);
-        if !place.is_null() {
-            PLACES.insert(win, place as usize);
+        if let Ok(place) = usize::try_from(ours::place(own)) {
+            PLACES.insert(win, place);
         }
         write_handle(to, win);
         report::say(|| format!("{call}: the window is taken over"));
@@ -77,6 +75,7 @@ pub(crate) unsafe fn leave(mut own: Handle, at: *mut c_void) -> c_int {
         let win = handle(read_handle(at, 0));
         let own_before = own;
         let place = PLACES.remove(win);
+        LAST.forget(win);
         let code = ours::win_free(&raw mut own);
         if code != 0 {
             place.into_iter().for_each(|place| PLACES.insert(win, place));

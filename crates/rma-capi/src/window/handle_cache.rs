@@ -31,7 +31,7 @@ static USED: AtomicU32 = AtomicU32::new(0);
 
 /// A window's place: as long as a cache line, and on one, so that a call reads one.
 #[repr(align(64))]
-pub(crate) struct Place {
+struct Place {
     handle: AtomicUsize,
     /// Changed only while there is no handle.
     path: UnsafeCell<MaybeUninit<DirectPath<'static>>>,
@@ -45,28 +45,36 @@ const _: () = assert!(size_of::<Place>() == 64);
 // §12.2.6).
 unsafe impl Sync for Place {}
 
-impl Place {
-    const fn empty() -> Self {
-        Self { handle: AtomicUsize::new(NO_HANDLE), path: UnsafeCell::new(MaybeUninit::uninit()) }
+/// A place as a caller keeps it instead of the handle.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct PlaceNumber(u32);
+
+impl PlaceNumber {
+    /// That of a handle's window; where it has no place, the number of none, which is negative in C.
+    pub(crate) fn of(win: MPI_Win) -> Self {
+        Self(find_cached(win).map_or(u32::MAX, |_| win.bits() as u32 - FIRST_INDEX))
     }
 
     /// The window's handle; none of any window when it has left.
     #[inline(always)]
-    pub(crate) fn handle(&self) -> MPI_Win {
-        MPI_Win(self.handle.load(Acquire))
+    pub(crate) fn handle(self) -> MPI_Win {
+        MPI_Win(CACHE.get(self.0 as usize).map_or(NO_HANDLE, |place| place.handle.load(Acquire)))
     }
 
-    /// The direct path of the window that is here, for a caller that holds the place instead of the handle.
+    /// The window's direct path.
     #[inline(always)]
-    pub(crate) fn path(&'static self) -> Option<&'static DirectPath<'static>> {
+    pub(crate) fn path(self) -> Option<&'static DirectPath<'static>> {
+        let place = CACHE.get(self.0 as usize)?;
         // SAFETY: as in `find_cached`, with a handle that only the window of this place has had.
-        (self.handle.load(Acquire) != NO_HANDLE).then(|| unsafe { (*self.path.get()).assume_init_ref() })
+        (place.handle.load(Acquire) != NO_HANDLE).then(|| unsafe { (*place.path.get()).assume_init_ref() })
     }
 }
 
-/// The place of a handle's window, if it has one.
-pub(crate) fn used_place_of(win: MPI_Win) -> Option<&'static Place> {
-    place_of(win).filter(|place| place.handle() == win)
+impl Place {
+    const fn empty() -> Self {
+        Self { handle: AtomicUsize::new(NO_HANDLE), path: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
 }
 
 /// The direct path of a handle's window, if that has a place here.

@@ -1,7 +1,7 @@
 //! The fast paths as `librma_guest.so` calls them, which puts this library under another MPI. One of the few files with `unsafe`.
 //!
 //! The guest has looked its window and its predefined handles up already, and hands over what it has found: the window's place
-//! ([`Place`]), the number of bytes, or rank, datatype and operation in one word, so that each call takes registers alone and its last
+//! ([`PlaceNumber`]), the number of bytes, or rank, datatype and operation in one word, so that each call takes registers alone and its last
 //! step is a jump here. From there on it is what the calls of programs do: the direct path, else their slow path. Errors go to the
 //! guest's function, which answers the code for its program.
 
@@ -20,7 +20,7 @@ use crate::arguments::Memory;
 use crate::datatype::dense_size;
 use crate::entry::{Early, Named};
 use crate::start::{self, GatherFunction, Given, State};
-use crate::window::handle_cache::{Place, used_place_of};
+use crate::window::handle_cache::PlaceNumber;
 use crate::window::synchronize::lock_kind;
 use crate::window::transfer::{Origin, Target};
 use rma_core::ids::{Disp, Rank};
@@ -71,7 +71,7 @@ fn peer(rank: c_int) -> Option<Rank> {
 
 #[cold]
 #[inline(never)]
-fn raise(place: &'static Place, code: c_int) -> c_int {
+fn raise(place: PlaceNumber, code: c_int) -> c_int {
     match RAISE.get() {
         // SAFETY: what the guest has handed over for this.
         Some(raise) => unsafe { raise(place.handle(), code) },
@@ -100,8 +100,8 @@ unsafe extern "C" fn rma_guest_start(
 
 // SAFETY: likewise.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn rma_guest_place(win: MPI_Win) -> Option<&'static Place> {
-    used_place_of(win)
+unsafe extern "C" fn rma_guest_place(win: MPI_Win) -> PlaceNumber {
+    PlaceNumber::of(win)
 }
 
 // SAFETY: likewise.
@@ -115,7 +115,7 @@ macro_rules! for_guest {
     ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal; |$path:ident| $first:expr, else $call:ident($($passed:expr),*);)*) => {$(
         // SAFETY: a name of this library's own.
         #[unsafe(export_name = $export)]
-        unsafe extern "C" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
+        unsafe extern "C" fn $name($($arg: $ty,)* $place: PlaceNumber) -> c_int {
             #[allow(dead_code)] // most calls have no use for it
             enum EntryPoint {}
             impl Named for EntryPoint {
@@ -123,7 +123,7 @@ macro_rules! for_guest {
             }
             #[cold]
             #[inline(never)]
-            extern "C" fn slow_path($($arg: $ty,)* $place: &'static Place) -> c_int {
+            extern "C" fn slow_path($($arg: $ty,)* $place: PlaceNumber) -> c_int {
                 // The body, not the name of the call: another library may have that.
                 let code = $call::body($($passed),*);
                 if code == 0 { 0 } else { raise($place, code) }
