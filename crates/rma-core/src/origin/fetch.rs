@@ -114,18 +114,15 @@ pub(crate) fn send(
     if !lost.is_empty() || result.is_empty() || shared.start_of(rank, disp, result.len()).is_none() {
         return false;
     }
-    let len = result.len() as u64;
-    if call.kind.streamed_element().is_some() && len > config.unit_bytes {
-        return false;
-    }
-    let data_len = call.operand.len();
-    if data_len > MOST_DATA || window.needs_issue || !window.permits_calls(rank) {
+    let (len, data_len) = (result.len() as u64, call.operand.len());
+    let is_long = call.kind.streamed_element().is_some() && len > config.unit_bytes;
+    if is_long || data_len > MOST_DATA || window.needs_issue || !window.holds_node_target(rank) {
         return false;
     }
     let Some(key) = window.table.find(&pools.targets, rank) else { return false };
     let target = &mut pools.targets[key];
     let is_first = target.pending.is_empty() && target.fetching == 0;
-    if !is_first || !shared.may_send_to_node_target(rank) || !pools.ops.can_take(&window.op_share) {
+    if !is_first || !pools.ops.can_take(&window.op_share) {
         return false;
     }
     let op = pools.ops.next_key();

@@ -106,11 +106,13 @@ impl Issuer<'_> {
     /// Issues what may leave to one target, and the word of the call that closes the epoch; answers whether that has left.
     pub(crate) fn close_to(&mut self, key: PoolKey) -> bool {
         self.pools.targets[key].close();
-        self.issue_to(key);
-        let has_left = self.pools.targets[key].closing == Closing::Sent;
-        if has_left {
-            self.pools.targets[key].on_notified();
+        for _ in 0..self.config.poll_packets {
+            if self.issue_target(key) != Step::Moved || self.pools.targets[key].closing == Closing::Sent {
+                break;
+            }
         }
+        let has_left = self.pools.targets[key].closing == Closing::Sent;
+        self.pools.targets[key].on_notified();
         has_left
     }
 
@@ -475,6 +477,7 @@ struct NextPiece {
     len: u64,
 }
 
+#[inline]
 pub(super) fn request_kind(kind: OpKind, reply_to: RequestId, place: Place, len: u64) -> RequestKind {
     match kind {
         OpKind::Put => RequestKind::Put(place),

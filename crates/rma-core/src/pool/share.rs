@@ -64,6 +64,7 @@ impl LocalShare {
     }
 
     /// Counts one more element, the window's own first. The caller has room at the global level when there is none.
+    #[inline]
     pub(super) fn charge(&mut self) -> Level {
         let level = if self.has_own() {
             self.own_used += 1;
@@ -83,6 +84,7 @@ impl LocalShare {
     }
 
     /// Counts one element less: an extra one first, then the window's own, until the window has all of its own back.
+    #[inline]
     pub(super) fn credit(&mut self) -> Level {
         if self.extra > 0 {
             self.extra -= 1;

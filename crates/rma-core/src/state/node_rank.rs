@@ -173,8 +173,8 @@ impl Shared {
 impl WindowState {
     /// Whether the lock of a rank is held, by itself or with all others.
     pub(crate) fn is_granted(&self, rank: Rank) -> bool {
-        self.access().epoch() == Epoch::LockAllGranted
+        self.shared.may_send_to_node_target(rank)
+            || self.access().epoch() == Epoch::LockAllGranted
             || self.epoch.is_granted(rank)
-            || self.shared.may_send_to_node_target(rank)
     }
 }

@@ -27,16 +27,24 @@ impl WindowState {
     /// What the open epoch permits towards a rank that is not mapped.
     #[inline]
     pub(crate) fn permission(&self, rank: Rank) -> Permission {
-        let access = self.access();
-        if !self.has_nothing_else() || access.stage() != Stage::Open {
-            return Permission::None;
-        }
-        // A node target's gate says it alone.
-        if self.shared.is_node_target_locked(rank) {
-            Permission::Held
-        } else {
-            self.of_epoch(access.epoch(), rank)
-        }
+        if self.holds_node_target(rank) { Permission::Held } else { self.otherwise(rank) }
+    }
+
+    /// Whether the permission is that a node target's lock is held, which its gate says alone.
+    #[inline]
+    pub(crate) fn holds_node_target(&self, rank: Rank) -> bool {
+        self.shared.is_node_target_locked(rank) && self.is_open()
+    }
+
+    /// Whether nothing goes on but an access epoch that is open.
+    #[inline]
+    fn is_open(&self) -> bool {
+        self.has_nothing_else() && self.access().stage() == Stage::Open
+    }
+
+    #[inline(never)]
+    fn otherwise(&self, rank: Rank) -> Permission {
+        if self.is_open() { self.of_epoch(self.access().epoch(), rank) } else { Permission::None }
     }
 
     fn of_epoch(&self, state: Epoch, rank: Rank) -> Permission {

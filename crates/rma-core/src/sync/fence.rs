@@ -77,24 +77,23 @@ enum Phase {
 }
 
 impl FenceSync {
-    /// Begins: where ranks meet by words, and nothing is before, the words leave now or with the next step.
+    /// Begins: where ranks meet by words, and nothing is before, the words leave now or with the next step. `is_fenced` as for [`notify_at_once`].
     pub(crate) fn begin(
         assert: Assert,
         channel: &mut dyn Channel,
         state: &mut State,
         window: &mut WindowState,
+        is_fenced: bool,
     ) -> Self {
         // SYNC POINT F1
         fence(SeqCst);
         // Of more than two ranks each needs its acknowledgements before it sends its word.
         let is_first = window.notifies_one() && window.opening.is_none() && !window.has_lost;
-        let phase = match is_first {
-            true => match notify_at_once(assert, channel, state, window) {
-                Some((number, true)) => Phase::MeetingByPackets(number),
-                Some((number, false)) => Phase::Notifying(number),
-                None => notify(state, window).map_or(Phase::Opening, Phase::Notifying),
-            },
-            false => Phase::Opening,
+        let phase = match is_first.then(|| notify_at_once(assert, channel, state, window, is_fenced)) {
+            None => Phase::Opening,
+            Some(Some((number, true))) => Phase::MeetingByPackets(number),
+            Some(Some((number, false))) => Phase::Notifying(number),
+            Some(None) => notify(state, window).map_or(Phase::Opening, Phase::Notifying),
         };
         Self { assert, phase }
     }

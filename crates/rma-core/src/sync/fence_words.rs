@@ -10,12 +10,13 @@ use crate::state::{AccessRound, Permission, State, WindowState};
 use crate::table::{Closing, Target};
 
 /// Sends this rank's word to the only other one, of the same node, if only held-back operations are under way
-/// to it: they take the word along. Gives the number of the fence, and whether the word has left.
+/// to it: they take the word along. `is_fenced`: that is known to be permitted. Gives the fence's number, and whether the word has left.
 pub(super) fn notify_at_once(
     assert: Assert,
     channel: &mut dyn Channel,
     state: &mut State,
     window: &mut WindowState,
+    is_fenced: bool,
 ) -> Option<(u64, bool)> {
     let State { pools, bulks, by_channel, config, lost, needs_step, .. } = state;
     if window.needs_issue || !lost.is_empty() || assert.has(Assert::NO_PRECEDE) {
@@ -24,7 +25,7 @@ pub(super) fn notify_at_once(
     let rank = window.shared.node_targets.first()?.rank;
     let key = window.table.find(&pools.targets, rank)?;
     let is_first = pools.targets[key].holds_a_store_at_most(&pools.ops, longest_short_store(config));
-    if !is_first || window.permission(rank) != Permission::Fenced {
+    if !is_first || !is_fenced && window.permission(rank) != Permission::Fenced {
         return None;
     }
     let number = window.target.arrivals.as_mut()?.enter();

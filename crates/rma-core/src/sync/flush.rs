@@ -91,7 +91,7 @@ impl FlushSync {
 #[derive(Debug)]
 pub(crate) struct FlushAllSync {
     /// The elements that existed at entry, with the order to wait for.
-    goals: SmallVec<[(PoolKey, u64); 8]>,
+    goals: SmallVec<[(PoolKey, u64); 6]>,
     reach: Reach,
 }
 

@@ -28,6 +28,7 @@ impl OpList {
         self.ends.map(|(_, tail)| tail)
     }
 
+    #[inline]
     pub(crate) fn push_back(&mut self, pool: &mut OpPool, key: PoolKey) {
         pool[key].next = PoolKey::NONE;
         self.ends = Some(match self.ends {

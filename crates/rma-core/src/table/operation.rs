@@ -328,6 +328,7 @@ impl Operation {
     }
 
     /// A packet has asked for the bytes up to `sent`, `len` of them.
+    #[inline]
     pub(crate) fn on_asked(&mut self, sequence: Sequence, len: u64) {
         if len < self.sent || self.sent < self.len {
             self.extension().fetches.push_back(Fetch { sequence, len });

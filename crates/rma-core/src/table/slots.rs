@@ -31,8 +31,16 @@ impl Table {
     }
 
     /// The element of `rank`, if it has one.
+    #[inline]
     pub(crate) fn find(&self, pool: &TargetPool, rank: Rank) -> Option<PoolKey> {
-        self.chain(pool, self.slot_of(rank)).find(|key| pool[*key].rank == rank)
+        let mut at = self.slots[self.slot_of(rank)];
+        // Mostly it is the first: the next one is looked up only where it is not.
+        while let Some(target) = at.map(|key| &pool[key])
+            && target.rank != rank
+        {
+            at = target.next;
+        }
+        at
     }
 
     /// Whether any element owes something.

@@ -111,8 +111,8 @@ impl Window {
     pub(super) fn fence_sync(&self, assert: Assert) -> Result<Sync> {
         let legal = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE).with(Assert::NO_SUCCEED);
         let assert = assert.checked("fence", legal)?;
-        self.begin(Call::Fence, "fence", |CallContext { channel, state, window, .. }| {
-            Ok(SyncStep::Fence(FenceSync::begin(assert, channel, state, window)))
+        self.begin(Call::Fence, "fence", |CallContext { channel, state, window, only_uses }| {
+            Ok(SyncStep::Fence(FenceSync::begin(assert, channel, state, window, only_uses)))
         })
     }
 
