@@ -9,12 +9,12 @@
 //!                                                     └─────────── exit, with neither MPI_Init nor a session ──▶ over
 //! ```
 
-use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_THREAD_MULTIPLE};
+use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_THREAD_MULTIPLE, MPI_THREAD_SINGLE};
 use crate::communicator::{Comm, owner};
 use crate::errors::say;
 use crate::process::{self, Phase, Process, not_running, running};
 use crate::window::handle_cache;
-use crate::{debug, heap, noted, start, tool};
+use crate::{cancel, debug, heap, noted, start, tool};
 use parking_lot::Mutex;
 use rma::config::Configuration;
 use rma::raw::when_forked;
@@ -109,6 +109,9 @@ fn start(call: &'static str, asked_level: i32) -> Result<()> {
     let world = Comm::predefined(job.communicator(), "MPI_COMM_WORLD");
     if asked_level < MPI_THREAD_MULTIPLE {
         world.inner.engine().promise_one_caller();
+    }
+    if asked_level == MPI_THREAD_SINGLE {
+        cancel::trust_single_thread();
     }
     let process = Process::new(job, world, own, asked_level);
     let is_watched = process.world.inner.runtime().configuration().runtime.debug;

@@ -12,9 +12,13 @@ use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// The level that a program gets: any thread may call at any time if it has asked for that, and otherwise one after the other.
+/// The level that a program gets: any thread may call at any time if it has asked for that, or there is one alone, which nothing cancels;
+/// otherwise one after the other.
 pub(super) fn provided_level(asked: c_int) -> c_int {
-    if asked == MPI_THREAD_MULTIPLE { MPI_THREAD_MULTIPLE } else { MPI_THREAD_SERIALIZED }
+    match asked {
+        MPI_THREAD_SINGLE | MPI_THREAD_MULTIPLE => asked,
+        _ => MPI_THREAD_SERIALIZED,
+    }
 }
 
 plain! {
