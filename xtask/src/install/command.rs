@@ -2,7 +2,7 @@
 
 use super::files::{Content, Item, install};
 use super::{packages, stub};
-use crate::workspace::Workspace;
+use crate::workspace::{INSTALLED, Workspace};
 use crate::{Outcome, abi, fortran};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -31,8 +31,6 @@ const PACKAGES: [&str; 5] = ["rma", "rma-capi", "rma-embed", "rma-guest", "rma-t
 const PROGRAMS: [&str; 7] = ["rmacc", "rmacxx", "rmafc", "rmarun", "rma-guest", "rma-info", "rma-trace"];
 /// Writes the manual pages; not installed.
 const MANUAL: &str = "rma-man";
-/// The profile that installed files are built with.
-const PROFILE: &str = "installed";
 /// As cargo names it.
 const LIBRARY: &str = "libmpi_abi.so";
 /// The engine for embedders: as cargo names it, what programs look for, and what linkers do.
@@ -60,7 +58,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     if !status.map_err(|error| format!("cargo build could not be started: {error}"))?.success() {
         return Ok(ExitCode::FAILURE);
     }
-    let built = workspace.target().join(if args.dev { "debug" } else { PROFILE });
+    let built = workspace.target().join(if args.dev { "debug" } else { INSTALLED });
     let mut items = programs(&built)?;
     items.extend(library(workspace, &built)?);
     items.extend(fortran(workspace)?);
@@ -78,8 +76,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
 }
 
 fn build(workspace: &Workspace) -> Command {
-    let mut build = workspace.cargo("build");
-    build.args(["--profile", PROFILE, "--lib", "--features", "rma/launcher"]);
+    let mut build = workspace.build_installed();
+    build.args(["--lib", "--features", "rma/launcher"]);
     build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
     build.args(PROGRAMS.iter().chain([&MANUAL]).flat_map(|program| ["--bin", program]));
     build
