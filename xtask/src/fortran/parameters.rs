@@ -108,7 +108,9 @@ pub(super) fn parameters(function: &Function) -> Result<Vec<Parameter>, String> 
     if function.parameters == "void" {
         return Ok(Vec::new());
     }
-    let written: Vec<_> = function.parameters.split(',').map(written).collect();
+    // What `MPI_Pcontrol` takes beyond its level is C's.
+    let texts = function.parameters.split(',').filter(|text| text.trim() != "...");
+    let written: Vec<_> = texts.map(written).collect();
     (0..written.len())
         .map(|at| {
             let class = class(function, &written, at).ok_or_else(|| {
