@@ -1605,6 +1605,46 @@ int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len
 int PMPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len);
 int MPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len);
 int PMPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len);
+int MPI_T_event_get_num(int *num_events);
+int PMPI_T_event_get_num(int *num_events);
+int MPI_T_event_get_info(int event_index, char *name, int *name_len, int *verbosity, MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[], int *num_elements, MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len, int *bind);
+int PMPI_T_event_get_info(int event_index, char *name, int *name_len, int *verbosity, MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[], int *num_elements, MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len, int *bind);
+int MPI_T_event_get_index(const char *name, int *event_index);
+int PMPI_T_event_get_index(const char *name, int *event_index);
+int MPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info, MPI_T_event_registration *event_registration);
+int PMPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info, MPI_T_event_registration *event_registration);
+int MPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info);
+int PMPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info);
+int MPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info *info_used);
+int PMPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info *info_used);
+int MPI_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info, void *user_data, MPI_T_event_cb_function event_cb_function);
+int PMPI_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info, void *user_data, MPI_T_event_cb_function event_cb_function);
+int MPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info);
+int PMPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info);
+int MPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info *info_used);
+int PMPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info *info_used);
+int MPI_T_event_handle_free(MPI_T_event_registration event_registration, void *user_data, MPI_T_event_free_cb_function free_cb_function);
+int PMPI_T_event_handle_free(MPI_T_event_registration event_registration, void *user_data, MPI_T_event_free_cb_function free_cb_function);
+int MPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration, MPI_T_event_dropped_cb_function dropped_cb_function);
+int PMPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration, MPI_T_event_dropped_cb_function dropped_cb_function);
+int MPI_T_event_read(MPI_T_event_instance event_instance, int element_index, void *buffer);
+int PMPI_T_event_read(MPI_T_event_instance event_instance, int element_index, void *buffer);
+int MPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer);
+int PMPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer);
+int MPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count *event_timestamp);
+int PMPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count *event_timestamp);
+int MPI_T_event_get_source(MPI_T_event_instance event_instance, int *source_index);
+int PMPI_T_event_get_source(MPI_T_event_instance event_instance, int *source_index);
+int MPI_T_source_get_num(int *num_sources);
+int PMPI_T_source_get_num(int *num_sources);
+int MPI_T_source_get_info(int source_index, char *name, int *name_len, char *desc, int *desc_len, MPI_T_source_order *ordering, MPI_Count *ticks_per_second, MPI_Count *max_ticks, MPI_Info *info);
+int PMPI_T_source_get_info(int source_index, char *name, int *name_len, char *desc, int *desc_len, MPI_T_source_order *ordering, MPI_Count *ticks_per_second, MPI_Count *max_ticks, MPI_Info *info);
+int MPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
+int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
+int MPI_T_category_get_num_events(int cat_index, int *num_events);
+int PMPI_T_category_get_num_events(int cat_index, int *num_events);
+int MPI_T_category_get_events(int cat_index, int len, int indices[]);
+int PMPI_T_category_get_events(int cat_index, int len, int indices[]);
 
 /* fortran */
 #ifdef RMA_MPI_FINT
@@ -1856,26 +1896,6 @@ int MPI_Comm_join MPIX_ANY MPIX_MISSING("processes");
 int MPI_Publish_name MPIX_ANY MPIX_MISSING("processes");
 int MPI_Unpublish_name MPIX_ANY MPIX_MISSING("processes");
 int MPI_Lookup_name MPIX_ANY MPIX_MISSING("processes");
-int MPI_T_event_get_num MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_get_info MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_get_index MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_handle_alloc MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_handle_set_info MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_handle_get_info MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_register_callback MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_callback_set_info MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_callback_get_info MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_handle_free MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_set_dropped_handler MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_read MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_copy MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_get_timestamp MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_event_get_source MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_source_get_num MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_source_get_info MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_source_get_timestamp MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_category_get_num_events MPIX_ANY MPIX_MISSING("tools");
-int MPI_T_category_get_events MPIX_ANY MPIX_MISSING("tools");
 #if !defined(__cplusplus) && !(__STDC_VERSION__ >= 202311L)
 #pragma GCC diagnostic pop
 #endif

@@ -247,6 +247,8 @@ static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
 /// The thread that has called `MPI_Init`, and the level that it has asked for.
 static WORLD: OnceLock<(ThreadId, i32)> = OnceLock::new();
 static IS_ABORTING: AtomicBool = AtomicBool::new(false);
+/// Whether a tool has handles of events.
+static WANTS_EVENTS: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn phase() -> Phase {
     match PHASE.load(Acquire) {
@@ -274,6 +276,17 @@ pub(crate) fn asked_level(process: &Process) -> i32 {
 /// Whether this is the thread that has called `MPI_Init`.
 pub(crate) fn is_main_thread() -> bool {
     WORLD.get().is_some_and(|(thread, _)| *thread == std::thread::current().id())
+}
+
+/// Whether events are raised from now on.
+pub(crate) fn want_events(wants: bool) {
+    WANTS_EVENTS.store(wants, Relaxed);
+}
+
+/// What [`want_events`] has said last.
+#[inline(always)]
+pub(crate) fn are_events_wanted() -> bool {
+    WANTS_EVENTS.load(Relaxed)
 }
 
 /// Whether the process ends because of an error.

@@ -35,6 +35,8 @@ handles! {
     MPI_T_cvar_handle
     MPI_T_pvar_handle
     MPI_T_pvar_session
+    MPI_T_event_registration
+    MPI_T_event_instance
 }
 
 /// `MPI_Status`.

@@ -1,6 +1,7 @@
 //! The categories of variables (MPI 5.0 §15.3.9). One category has all others; the variables are in those.
 
 use super::answer::{Answer, place};
+use super::event::TYPES;
 use super::{control, performance};
 use rma::config::Configuration;
 use std::ffi::c_int;
@@ -12,6 +13,7 @@ pub(crate) struct Category {
     pub(crate) text: &'static str,
     pub(crate) cvars: Vec<usize>,
     pub(crate) pvars: Vec<usize>,
+    pub(crate) events: Vec<usize>,
     pub(crate) categories: Vec<usize>,
 }
 
@@ -39,6 +41,7 @@ fn category(name: &'static str, text: &'static str) -> Category {
         text,
         cvars: cvars.map(|(index, _)| index).collect(),
         pvars: pvars.map(|(index, _)| index).collect(),
+        events: if name == "window" { (0..TYPES.len()).collect() } else { Vec::new() },
         categories: Vec::new(),
     }
 }
@@ -57,6 +60,7 @@ mod tests {
             |list: fn(&Category) -> &Vec<usize>| categories().iter().map(|c| list(c).len()).sum::<usize>();
         assert_eq!(count(|category| &category.cvars), control::variables().len());
         assert_eq!(count(|category| &category.pvars), performance::variables().len());
+        assert_eq!(count(|category| &category.events), TYPES.len());
         assert_eq!(count(|category| &category.categories), categories().len() - 1);
     }
 }

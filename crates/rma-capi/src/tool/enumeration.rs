@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Fault};
 use super::control::variables;
+use super::event::CALLS;
 use super::state::{ENUM, handle};
 use crate::abi::{MPI_T_ERR_INVALID_HANDLE, MPI_T_enum};
 
@@ -18,10 +19,18 @@ pub(crate) fn of_variable(index: usize) -> MPI_T_enum {
     MPI_T_enum(handle(ENUM, 1 + index as u64))
 }
 
+/// The calls that events tell of.
+pub(crate) fn of_calls() -> MPI_T_enum {
+    MPI_T_enum(handle(ENUM, u64::from(u32::MAX)))
+}
+
 /// Name and words; a value is a word's place.
 pub(crate) fn find(wanted: MPI_T_enum) -> Answer<(&'static str, &'static [&'static str])> {
     if wanted == of_switches() {
         return Ok(("switch", SWITCH));
+    }
+    if wanted == of_calls() {
+        return Ok(("call", CALLS));
     }
     let with_words = |index: &usize| !variables()[*index].words().is_empty();
     let index = (0..variables().len()).filter(with_words).find(|index| of_variable(*index) == wanted);

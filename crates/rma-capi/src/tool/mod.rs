@@ -12,6 +12,7 @@ pub(crate) mod answer;
 pub(crate) mod category;
 pub(crate) mod control;
 pub(crate) mod enumeration;
+pub(crate) mod event;
 pub(crate) mod performance;
 pub(crate) mod session;
 pub(crate) mod state;

@@ -26,11 +26,13 @@ pub(crate) struct Store<T> {
     things: BTreeMap<usize, T>,
 }
 
-/// The kinds of the interface's handles; other handles have lower ones.
+/// The kinds of the interface's handles; other handles have others.
 const CVAR: u8 = 10;
 const SESSION: u8 = 11;
 pub(crate) const PVAR: u8 = 12;
 pub(crate) const ENUM: u8 = 13;
+pub(crate) const EVENT: u8 = 16;
+pub(crate) const INSTANCE: u8 = 17;
 
 static TOOL: Mutex<Tool> =
     Mutex::new(Tool { users: 0, cvars: Store::new(CVAR), sessions: Store::new(SESSION), pvar_handles: 0 });
@@ -41,7 +43,7 @@ pub(crate) const fn handle(kind: u8, number: u64) -> usize {
 }
 
 impl<T> Store<T> {
-    const fn new(kind: u8) -> Self {
+    pub(crate) const fn new(kind: u8) -> Self {
         Self { kind, last: 0, things: BTreeMap::new() }
     }
 
@@ -58,6 +60,19 @@ impl<T> Store<T> {
 
     pub(crate) fn remove(&mut self, handle: usize) -> Option<T> {
         self.things.remove(&handle)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.things.is_empty()
+    }
+
+    /// Copies of those of which this is true, with their handles.
+    pub(crate) fn all(&self, is_wanted: impl Fn(&T) -> bool) -> Vec<(usize, T)>
+    where
+        T: Clone,
+    {
+        let wanted = self.things.iter().filter(|(_, thing)| is_wanted(thing));
+        wanted.map(|(handle, thing)| (*handle, thing.clone())).collect()
     }
 
     /// Takes all things out.

@@ -11,7 +11,7 @@
 use super::object::{FIRST_INDEX, WINDOWS, Win, find};
 use crate::abi::MPI_Win;
 use crate::handle::Handle;
-use crate::process::is_unwatched;
+use crate::process::{are_events_wanted, is_unwatched};
 use rma_core::window::DirectPath;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -93,6 +93,7 @@ pub(crate) fn find_cached(win: MPI_Win) -> Option<&'static DirectPath<'static>> 
 pub(super) fn enter(window: Win) -> Option<MPI_Win> {
     let handle = WINDOWS.insert(window)?;
     if is_unwatched()
+        && !are_events_wanted()
         && let (Some(place), Some(window)) = (place_of(handle), find(handle))
     {
         // SAFETY: the index is this window's, whose handle no thread has yet, and the one before has left the

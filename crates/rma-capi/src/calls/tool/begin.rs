@@ -4,6 +4,7 @@ use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::plain;
 use crate::tool::answer::Fault;
+use crate::tool::event;
 use crate::tool::state::{call, frame};
 use std::ffi::c_int;
 
@@ -29,6 +30,7 @@ plain! {
             if tool.users == 0 {
                 tool.cvars.clear();
                 tool.sessions.clear();
+                event::clear();
             }
             Ok(())
         })

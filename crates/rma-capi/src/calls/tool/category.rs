@@ -55,6 +55,16 @@ plain! {
         call(|_| give_list(&find(cat_index)?.pvars, len, indices))
     }
 
+    /// `MPI_T_category_get_num_events`.
+    fn MPI_T_category_get_num_events(cat_index: c_int, num_events: Out<c_int>) -> c_int {
+        call(|_| Ok(num_events.set("", find(cat_index)?.events.len() as c_int)?))
+    }
+
+    /// `MPI_T_category_get_events`.
+    fn MPI_T_category_get_events(cat_index: c_int, len: c_int, indices: Out<c_int>) -> c_int {
+        call(|_| give_list(&find(cat_index)?.events, len, indices))
+    }
+
     /// `MPI_T_category_get_categories`.
     fn MPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: Out<c_int>) -> c_int {
         call(|_| give_list(&find(cat_index)?.categories, len, indices))

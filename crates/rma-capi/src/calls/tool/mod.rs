@@ -4,4 +4,5 @@ mod begin;
 mod category;
 mod cvar;
 mod enumeration;
+mod event;
 mod pvar;

@@ -107,26 +107,6 @@ unsupported! {
         MPI_Lookup_name
     }
     code {
-        MPI_T_event_get_num
-        MPI_T_event_get_info
-        MPI_T_event_get_index
-        MPI_T_event_handle_alloc
-        MPI_T_event_handle_set_info
-        MPI_T_event_handle_get_info
-        MPI_T_event_register_callback
-        MPI_T_event_callback_set_info
-        MPI_T_event_callback_get_info
-        MPI_T_event_handle_free
-        MPI_T_event_set_dropped_handler
-        MPI_T_event_read
-        MPI_T_event_copy
-        MPI_T_event_get_timestamp
-        MPI_T_event_get_source
-        MPI_T_source_get_num
-        MPI_T_source_get_info
-        MPI_T_source_get_timestamp
-        MPI_T_category_get_num_events
-        MPI_T_category_get_events
     }
     success {
     }

@@ -1,5 +1,6 @@
 //! Windows to which memory is attached later (MPI 5.0 §12.2.4).
 
+use super::create::made;
 use crate::abi::*;
 use crate::arguments::{Memory, Out, size};
 use crate::entry::entry;
@@ -20,7 +21,8 @@ entry! {
             win.check("win")?;
             Ok(Wish { spec: WindowSpec::Dynamic, hints: hints(info)?, base: 0 })
         };
-        make(process, comm, wish(), Vec::new()).and_then(|made| win.set("win", made.1))
+        make(process, comm, wish(), Vec::new()).and_then(|new| win.set("win", new.1))?;
+        made(win)
     }
 
     /// `MPI_Win_attach` (§12.2.4).

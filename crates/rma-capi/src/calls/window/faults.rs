@@ -1,5 +1,6 @@
 //! `MPIX_Win_*`: what survivors do with a window whose ranks have died.
 
+use super::create::made;
 use crate::abi::*;
 use crate::arguments::{Out, len};
 use crate::entry::entry;
@@ -96,7 +97,8 @@ entry! {
         let wish = wish();
         let memory_of = get(win).map(Win::memory).unwrap_or_default();
         let (_, handle) = make(process, comm, wish, memory_of)?;
-        newwin.set("newwin", handle)
+        newwin.set("newwin", handle)?;
+        made(newwin)
     }
 }
 

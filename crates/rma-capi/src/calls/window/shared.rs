@@ -1,5 +1,6 @@
 //! Windows whose memory every rank maps, and where the memory of a rank is (MPI 5.0 §12.2.3).
 
+use super::create::made;
 use crate::abi::*;
 use crate::arguments::{Out, Wide, size};
 use crate::entry::forms;
@@ -21,7 +22,7 @@ forms! {
             let (len, unit) = (self::size("size", size)?, unit(disp_unit)?);
             Ok(WindowSpec::AllocateShared { len, unit, is_contiguous: !hints.is_noncontiguous() })
         };
-        allocate(process, info, comm, baseptr, win, spec)
+        allocate(process, info, comm, baseptr, win, spec).and_then(|()| made(win))
     }
 
     /// `MPI_Win_shared_query` (§12.2.3).
