@@ -1,4 +1,4 @@
-//! Fortran over the standard ABI: the module `mpi_f08` and the part in C below it, written from the tables of the ABI.
+//! Fortran over the standard ABI: the modules `mpi_f08` and `mpi` and the part in C below them, written from the tables of the ABI.
 //!
 //! Each function of the table is an interface that programs call, and a function in C that turns what Fortran passes into
 //! what the ABI takes. What is left out stands in `abi/fortran.tsv` with its reason; a function that no rule covers is an error.

@@ -42,17 +42,21 @@ pub(super) fn generate(tables: &Tables, functions: &[&Function], style: Style) -
     let _ = writeln!(
         text,
         "! The module {name} over the standard ABI of MPI 5.0. Written by `cargo xtask install`: do not edit.\n\
-         module {name}\n  use, intrinsic :: iso_c_binding\n  implicit none\n"
+         module {name}\n  use, intrinsic :: iso_c_binding"
     );
+    if style == Style::Integers {
+        let shared = HANDLES.iter().copied().chain(["MPI_Status", "MPI_Status_f2f08", "MPI_Status_f082f"]);
+        text += &statement(2, &format!("use mpi_f08, only: {}", shared.collect::<Vec<_>>().join(", ")));
+    }
+    text += "  implicit none\n\n";
     text += &constants::generate(tables, style);
     text += match style {
         Style::Types => include_str!("../../../crates/rma-capi/fortran/types.inc"),
-        Style::Integers => "",
+        Style::Integers => include_str!("../../../crates/rma-capi/fortran/integers.inc"),
     };
-    text += match style {
-        Style::Types => include_str!("../../../crates/rma-capi/fortran/callbacks.inc"),
-        Style::Integers => "",
-    };
+    if style == Style::Types {
+        text += include_str!("../../../crates/rma-capi/fortran/callbacks.inc");
+    }
     text += &operators(style);
     for procedure in &procedures {
         text += &procedure.interface(&procedures)?;
@@ -60,9 +64,14 @@ pub(super) fn generate(tables: &Tables, functions: &[&Function], style: Style) -
     text += include_str!("../../../crates/rma-capi/fortran/others.inc");
     text += "\ncontains\n\n";
     text += &comparisons(style);
-    text += match style {
-        Style::Types => include_str!("../../../crates/rma-capi/fortran/procedures.inc"),
-        Style::Integers => "",
+    let procedures_of_all = include_str!("../../../crates/rma-capi/fortran/procedures.inc");
+    text += &match style {
+        Style::Types => {
+            include_str!("../../../crates/rma-capi/fortran/statuses.inc").to_owned() + procedures_of_all
+        }
+        Style::Integers => HANDLES.iter().fold(procedures_of_all.to_owned(), |text, handle| {
+            text.replace(&format!("type({handle})"), "integer(c_int)")
+        }),
     };
     for procedure in procedures.iter().filter(|procedure| procedure.is_wrapped()) {
         text += &procedure.wrapper();
@@ -118,7 +127,7 @@ impl Procedure<'_> {
         let has_choice =
             self.parameters.iter().any(|parameter| matches!(parameter.class, Class::Choice { .. }));
         match (self.style, has_choice) {
-            (Style::Integers, _) => format!("{}_f", self.function.name),
+            (Style::Integers, _) => self.function.name.clone(),
             (Style::Types, true) => format!("{}_f08ts", self.function.name),
             (Style::Types, false) => format!("{}_f08", self.function.name),
         }
@@ -129,7 +138,7 @@ impl Procedure<'_> {
         let name = &self.function.name;
         let Some(short) = name.strip_suffix("_c") else { return name.clone() };
         let twin = all.iter().find(|other| other.function.name == short);
-        let is_told = twin.is_some_and(|twin| twin.shape() != self.shape()) && self.style == Style::Types;
+        let is_told = twin.is_some_and(|twin| twin.shape() != self.shape());
         if is_told { short.to_owned() } else { name.clone() }
     }
 
@@ -148,6 +157,9 @@ impl Procedure<'_> {
     /// The interface of the call, by which programs come straight to C, or that of the procedure around it.
     fn interface(&self, all: &[Procedure<'_>]) -> Result<String, String> {
         let (name, generic) = (&self.function.name, self.generic(all));
+        if self.style == Style::Integers {
+            return self.interface_of_integers();
+        }
         let mut text = format!("  interface {generic}\n");
         if self.function.returns != "int" {
             text += &self.c_function()?;
@@ -158,6 +170,27 @@ impl Procedure<'_> {
         } else {
             text += &self.c_interface(&self.specific());
         }
+        Ok(text + "  end interface\n\n")
+    }
+
+    /// The same where the procedure has no other name.
+    fn interface_of_integers(&self) -> Result<String, String> {
+        let name = &self.function.name;
+        let pointer = |parameter: &Parameter| parameter.class == Class::Pointer;
+        let text = if self.function.returns != "int" {
+            "  interface\n".to_owned() + &self.c_function()?.replace(&format!("{name}_f08"), name)
+        } else if self.is_wrapped() {
+            format!("  private :: {}\n  interface\n{}", symbol(name), self.c_interface(&symbol(name)))
+        } else if self.parameters.iter().any(pointer) {
+            // Old programs take an address as an integer.
+            let by_pointer = self.c_interface(&format!("{name}_cptr"));
+            let by_integer = by_pointer
+                .replace(&format!("{name}_cptr"), &format!("{name}_address"))
+                .replace("type(c_ptr), intent(out)", "integer(MPI_ADDRESS_KIND), intent(out)");
+            format!("  interface {name}\n{by_pointer}{by_integer}")
+        } else {
+            "  interface\n".to_owned() + &self.c_interface(name)
+        };
         Ok(text + "  end interface\n\n")
     }
 
@@ -302,6 +335,7 @@ impl Procedure<'_> {
                 ("integer(MPI_ADDRESS_KIND), intent(in)".to_owned(), "")
             }
             Class::AttributeOut => ("integer(MPI_ADDRESS_KIND), intent(out)".to_owned(), ""),
+            Class::Procedure(_) if self.style == Style::Integers => ("procedure()".to_owned(), ""),
             Class::Procedure(interface) => (format!("procedure({interface})"), ""),
         };
         format!("      {attributes} :: {name}{shape}\n")

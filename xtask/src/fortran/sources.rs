@@ -31,6 +31,9 @@ pub(crate) fn sources(tables: &Tables) -> Result<Vec<Source>, String> {
     files.push(Source { name: "handles.h", text: handles(tables) });
     files.push(Source { name: "calls.c", text: shim::generate(&functions)? });
     files.push(Source { name: "mpi_f08.f90", text: module::generate(tables, &functions, Style::Types)? });
+    // Large counts are in the other module only.
+    let small: Vec<_> = functions.iter().copied().filter(|function| !function.name.ends_with("_c")).collect();
+    files.push(Source { name: "mpi.f90", text: module::generate(tables, &small, Style::Integers)? });
     Ok(files)
 }
 
@@ -72,4 +75,60 @@ fn handles(tables: &Tables) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi;
+    use crate::workspace::Workspace;
+
+    fn text<'a>(files: &'a [Source], name: &str) -> &'a str {
+        &files.iter().find(|file| file.name == name).unwrap().text
+    }
+
+    #[test]
+    fn every_function_has_a_procedure_or_a_reason() {
+        let tables = abi::tables(&Workspace::find().unwrap()).unwrap();
+        assert_eq!(findings(&tables), [""; 0]);
+        let files = sources(&tables).unwrap();
+        for function in functions(&tables).unwrap() {
+            let symbol = match function.returns.as_str() {
+                "int" => module::symbol(&function.name),
+                _ => function.name.clone(),
+            };
+            let named = format!("name=\"{symbol}\"");
+            assert!(text(&files, "mpi_f08.f90").contains(&named), "{symbol}");
+            let is_called = text(&files, "calls.c").contains(&format!("void {symbol}("));
+            assert_eq!(is_called, function.returns == "int", "{symbol}");
+        }
+        // The standard's limit.
+        let lines = ["mpi_f08.f90", "mpi.f90"].iter().flat_map(|name| text(&files, name).lines());
+        assert_eq!(lines.filter(|line| line.len() > 132).collect::<Vec<_>>(), [""; 0]);
+    }
+
+    /// Functions as other rows of the standard have them.
+    #[test]
+    fn what_no_rule_covers_is_said() {
+        let of = |rows: &str| {
+            Tables::parse("name\ttype\tvalue\n", &format!("group\tname\treturns\tparameters\n{rows}"))
+                .unwrap()
+        };
+        let tables = of("x\tMPI_Pcontrol\tint\tconst int level, ...\n\
+             x\tMPI_Session_create_errhandler\tint\tMPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler\n\
+             x\tMPI_Session_get_nth_pset\tint\tMPI_Session session, MPI_Info info, int n, int *pset_len, char *pset_name\n\
+             x\tMPI_Session_fromint\tMPI_Session\tint session\n\
+             x\tMPI_Pack_external\tint\tconst char datarep[], const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position\n");
+        let files = sources(&tables).unwrap();
+        let calls = text(&files, "calls.c");
+        assert!(calls.contains("MPI_Pcontrol(*level)"), "{calls}");
+        assert!(calls.contains("abi_session_errhandler_function(session_errhandler_fn)"), "{calls}");
+        assert!(
+            calls.contains("MPI_Pack_external(datarep_c, inbuf_c.address, (int)inbuf_c.count, inbuf_c.type, outbuf_c.address"),
+            "{calls}"
+        );
+        assert!(text(&files, "handles.h").contains("ABI_HAS_MPI_Session"));
+        let error = sources(&of("x\tMPI_New\tint\tMPI_Strange thing\n")).unwrap_err();
+        assert!(error.contains("MPI_New: no rule says what"), "{error}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Fortran's module and its part in C, compiled by the compiler that a program is compiled with.
+//! Fortran's modules and their part in C, compiled by the compiler that a program is compiled with.
 //!
 //! A module fits one version of one compiler, so it is compiled when it is first needed: below the installation if that can be
 //! written to, or else in the user's cache. The folder's name says for what; it appears whole, and only one process makes it.
@@ -12,8 +12,8 @@ use std::process::{Command, Output, Stdio};
 
 /// Where the sources lie below an installation.
 const SOURCES: &str = "share/rma/fortran";
-/// The module, whose objects belong to the library.
-const MODULE: &str = "mpi_f08.f90";
+/// The modules, whose objects belong to the library; the second uses the first.
+const MODULES: [&str; 2] = ["mpi_f08", "mpi"];
 /// The library's name for the linker.
 pub(super) const LIBRARY: &str = "mpi_abi_f08";
 /// Compilers that are looked for, in this order.
@@ -144,8 +144,8 @@ impl Sources {
             word.push(path);
             word
         };
-        let mut module = fortran();
-        module.arg("-c").arg(self.folder.join(MODULE)).args(["-o", "module.o"]);
+        let mut modules = fortran();
+        modules.arg("-c").args(MODULES.map(|module| self.folder.join(module).with_extension("f90")));
         // The compiler of GNU compiles C too, with its own header of descriptors.
         let name = Path::new(&compiler[0]).file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut c = match std::env::var_os("RMA_CC") {
@@ -159,7 +159,8 @@ impl Sources {
         }
         c.args(["-O2", "-fPIC", "-std=gnu11", "-c"]).arg(with("-I", prefix.join("include"))).args(&self.c);
         let mut link = fortran();
-        link.args(["-shared", "-o"]).arg(format!("lib{LIBRARY}.so")).arg("module.o");
+        link.args(["-shared", "-o"]).arg(format!("lib{LIBRARY}.so"));
+        link.args(MODULES.map(|module| format!("{module}.o")));
         link.args(
             self.c
                 .iter()
@@ -168,7 +169,7 @@ impl Sources {
         );
         link.arg(with("-L", prefix.join("lib/link"))).arg("-lmpi_abi").arg("-Wl,--enable-new-dtags");
         link.arg(with("-Wl,-rpath,", prefix.join("lib"))).arg("-lpthread");
-        [module, c, link]
+        [modules, c, link]
     }
 }
 
