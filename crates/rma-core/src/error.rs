@@ -60,11 +60,12 @@ pub enum ErrorClass {
     ProcFailed = 101,
     ProcFailedPending = 102,
     Revoked = 103,
+    RmaNotification = 104,
 }
 
 impl ErrorClass {
     /// Every class, in the order of the values.
-    const ALL: [Self; 47] = [
+    const ALL: [Self; 48] = [
         Self::Buffer,
         Self::Count,
         Self::Type,
@@ -112,6 +113,7 @@ impl ErrorClass {
         Self::ProcFailed,
         Self::ProcFailedPending,
         Self::Revoked,
+        Self::RmaNotification,
     ];
 
     /// The class with this value, if it is one of these.
@@ -169,6 +171,7 @@ impl ErrorClass {
             Self::ProcFailed => "MPIX_ERR_PROC_FAILED",
             Self::ProcFailedPending => "MPIX_ERR_PROC_FAILED_PENDING",
             Self::Revoked => "MPIX_ERR_REVOKED",
+            Self::RmaNotification => "MPIX_ERR_RMA_NOTIFICATION",
         }
     }
 }

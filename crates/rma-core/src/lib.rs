@@ -18,6 +18,8 @@ pub mod host;
 pub mod ids;
 pub mod kernel;
 pub mod mem;
+pub mod notification;
+pub mod notify;
 mod origin;
 pub mod poller;
 pub mod pool;

@@ -144,6 +144,9 @@ fn request(
     disp: Disp,
     buffers: &mut Buffers,
 ) -> Result<Called> {
+    if prepared.is_notified() {
+        return notified(window, prepared, target, disp, buffers);
+    }
     let Buffers { origin: from, result: into } = buffers;
     // SAFETY: as in `typed`.
     let request = unsafe {
@@ -160,6 +163,33 @@ fn request(
             Call::GetAccumulate { op, origin, area, result } => {
                 let (origin, result) = (origin_of(origin, from), result_of(result, into));
                 window.try_rget_accumulate(origin, result, *op, target, area_of(area, disp))
+            }
+            Call::FetchOp { .. } | Call::CompareSwap { .. } => unreachable!("calls without requests"),
+        }
+    };
+    request.map(Called::from_request)
+}
+
+/// The same with a notice.
+fn notified(
+    window: &Window,
+    prepared: &Prepared,
+    target: Rank,
+    disp: Disp,
+    buffers: &mut Buffers,
+) -> Result<Called> {
+    let (Buffers { origin: from, result: into }, call) = (buffers, window.notifying(0));
+    // SAFETY: as in `typed`.
+    let request = unsafe {
+        match &prepared.call {
+            Call::Put { origin, area } => call.try_rput(origin_of(origin, from), target, area_of(area, disp)),
+            Call::Get { area, result } => call.try_rget(result_of(result, into), target, area_of(area, disp)),
+            Call::Accumulate { op, origin, area } => {
+                call.try_raccumulate(origin_of(origin, from), *op, target, area_of(area, disp))
+            }
+            Call::GetAccumulate { op, origin, area, result } => {
+                let (origin, result) = (origin_of(origin, from), result_of(result, into));
+                call.try_rget_accumulate(origin, result, *op, target, area_of(area, disp))
             }
             Call::FetchOp { .. } | Call::CompareSwap { .. } => unreachable!("calls without requests"),
         }

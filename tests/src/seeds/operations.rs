@@ -106,6 +106,13 @@ pub(super) enum Judged {
     Untouched,
 }
 
+impl Prepared {
+    /// Whether it raises the counter of its target: half of those with a request do, so that no other choice has to be drawn anew.
+    pub(super) fn is_notified(&self) -> bool {
+        self.has_request && self.number.is_multiple_of(2)
+    }
+}
+
 impl Side {
     fn new(shape: &Shape, bytes: Vec<u8>) -> Self {
         let (low, _) = shape.bounds();

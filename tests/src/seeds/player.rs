@@ -15,6 +15,7 @@ use super::program::{Flavor, Program, Region};
 use rma_core::Engine;
 use rma_core::error::Result;
 use rma_core::host::Group;
+use rma_core::notify::CounterSetting;
 use rma_core::window::Sync;
 use rma_core::window::{Detaching, OperationRequest, Window, WindowCreation, WindowFree, WindowSpec};
 use std::collections::{HashMap, HashSet};
@@ -84,6 +85,8 @@ pub(super) struct Player<G> {
 
 enum Stage {
     Creating(Option<Box<WindowCreation>>),
+    /// The counter of the newest window.
+    Counting(CounterSetting),
     Playing,
     Freeing(Option<WindowFree>),
 }
@@ -184,6 +187,13 @@ impl<G: Environment> Player<G> {
     pub(super) fn turn(&mut self, random: u64) -> Turn {
         match &mut self.stage {
             Stage::Creating(_) => self.create(),
+            Stage::Counting(setting) => {
+                if !setting.poll().expect("a counter") {
+                    return Turn::Waits;
+                }
+                self.stage = Stage::Creating(None);
+                Turn::Moved
+            }
             Stage::Freeing(None) if self.windows.is_empty() => Turn::Over,
             Stage::Freeing(_) => self.free(),
             Stage::Playing => {
@@ -229,7 +239,7 @@ impl<G: Environment> Player<G> {
         match under_way.poll().expect("creation") {
             None => Turn::Waits,
             Some(window) => {
-                *creation = None;
+                self.stage = Stage::Counting(window.begin_set_counters(Ok(1)).expect("a counter"));
                 self.windows.push(window);
                 Turn::Moved
             }
@@ -266,6 +276,15 @@ impl<G: Environment> Player<G> {
         is_over
     }
 
+    /// Operations on this rank's part of a window that raise its counter.
+    fn notices(&self, window: usize) -> u64 {
+        let is_one = |step: &&Step| {
+            matches!(step, Step::Operate(operation)
+                if operation.is_notified() && (operation.window, operation.target) == (window, self.me))
+        };
+        self.compiled.steps.iter().flatten().filter(is_one).count() as u64
+    }
+
     /// The script is over.
     fn end(&mut self) {
         assert!(self.live.is_empty(), "rank {}: operations are left", self.me);
@@ -281,6 +300,8 @@ impl<G: Environment> Player<G> {
             let words =
                 bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")));
             self.cells.push(words.collect());
+            let notices = self.windows[window].notifications().value(0).expect("the counter");
+            assert_eq!(notices, self.notices(window), "rank {}, window {window}: notices", self.me);
         }
         self.stage = Stage::Freeing(None);
     }

@@ -19,6 +19,7 @@ mod lock_all_fair;
 mod lock_fair;
 mod lock_order;
 mod node_targets;
+mod notified;
 mod observed;
 mod own_memory;
 mod packets;

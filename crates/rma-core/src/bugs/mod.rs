@@ -48,11 +48,13 @@ pub enum Bug {
     TransferIsDone,
     /// A transfer begins before the lock is granted.
     TransferUnlocked,
+    /// A notice that has to wait for replies is forgotten.
+    NoticeLostBehindReply,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::UnlockBeforeCompletion,
         Self::ReleaseBeforeReplyIsOut,
         Self::StartWaitsUnchecked,
@@ -67,5 +69,6 @@ impl Bug {
         Self::WordOvertakesTransfers,
         Self::TransferIsDone,
         Self::TransferUnlocked,
+        Self::NoticeLostBehindReply,
     ];
 }

@@ -332,6 +332,20 @@ impl ControlBlock {
         })
     }
 
+    /// Publishes where the owner's counters of notification are in its control memory; before [`ControlBlock::publish`].
+    pub(crate) fn publish_counters(&self, at: u64, capacity: u64) {
+        let fields = &self.fields().published.0;
+        fields.counters_at.store(at, Relaxed);
+        fields.counters.store(capacity, Relaxed);
+    }
+
+    /// Where they are, and for how many there is room; zeros before the owner has published.
+    #[inline]
+    pub(crate) fn counters(&self) -> (u64, u64) {
+        let fields = &self.fields().published.0;
+        (fields.counters_at.load(Relaxed), fields.counters.load(Relaxed))
+    }
+
     /// Publishes the owner's identity, and the number by which peers of the node find out whether it has ended.
     pub(super) fn introduce(&self, holder: Holder, vital: u64) {
         let fields = &self.fields().published.0;

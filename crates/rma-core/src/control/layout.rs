@@ -165,6 +165,9 @@ pub(super) struct PublishedFields {
     pub(super) holder: AtomicU64,
     /// What peers of the node ask with whether it has ended; 0 until it has said, or when they cannot.
     pub(super) vital: AtomicU64,
+    /// Where the counters of notification begin in the control memory, and how many there is room for.
+    pub(super) counters_at: AtomicU64,
+    pub(super) counters: AtomicU64,
 }
 
 #[cfg(all(test, loom))]

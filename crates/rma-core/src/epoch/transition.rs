@@ -27,9 +27,8 @@
 //!                 lock(no-check), or the lock of a mapped rank is free ─────────────▶ Granted
 //! ```
 //!
-//! Calls on the fast path run [`AccessWord::after`] for `enter`, `unlock`, and from `open` to `end_closing`;
-//! the rest happens under the engine's lock ([`crate::state::AccessState`]). Which call is legal in which
-//! state is [`super::legal`]'s; here stands what events do.
+//! Calls on the fast path run [`AccessWord::after`] for `enter`, `unlock`, and from `open` to `end_closing`; the rest happens under the
+//! engine's lock ([`crate::state::AccessState`]). Which call is legal in which state is [`super::legal`]'s; here stands what events do.
 
 /// The window state of the access side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

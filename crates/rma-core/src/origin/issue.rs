@@ -247,7 +247,8 @@ impl Issuer<'_> {
         if op.kind.fetches() && target.fetching >= self.config.credits {
             return Step::Idle; // the next reply makes the window need issue again
         }
-        if target.transfers > 0 && target.pending.len() == 1 && self.holds_word(key) {
+        let is_last = target.pending.len() == 1;
+        if target.transfers > 0 && (op.follows_transfers() || is_last && self.holds_word(key)) {
             return Step::Idle; // as the next answer of a transfer does
         }
         if let Some((store, run, data)) = op.run_to_store(longest_short_store(self.config)) {
@@ -256,7 +257,7 @@ impl Issuer<'_> {
         }
         let NextPiece { area, len: piece } = self.next_piece(target, op);
         let is_last_piece = op.sent + piece == op.len;
-        let is_last = is_last_piece && target.pending.len() == 1;
+        let is_last = is_last_piece && is_last;
         let mut flags = lock.with(self.closing_flags(target, op, op_key, is_last_piece, is_last));
         if !is_last_piece {
             flags = flags.with(RequestFlags::MORE);
@@ -334,7 +335,7 @@ impl Issuer<'_> {
         is_last_piece: bool,
         is_last: bool,
     ) -> RequestFlags {
-        let mut flags = RequestFlags::NONE;
+        let mut flags = op.notice_on(is_last_piece);
         if is_last && target.closing == Closing::Wanted {
             flags = flags.with(self.closing_flag());
         }

@@ -18,6 +18,7 @@ pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, f
     window.rounds.forget(rank);
     window.epoch.on_lost(rank);
     window.has_lost = true;
+    window.shared.notification.end_waits(error_of(rank, "notification", failure));
     let state = window.access().epoch();
     let is_of_node = window.shared.may_send_to_node_target(rank);
     // Node targets whose locks were taken with all others the call that ends the epoch finds by itself: another may be opening it just now,
@@ -48,8 +49,7 @@ pub(crate) fn abandon_unopened(window: &mut WindowState, pools: &mut Pools) {
     }
 }
 
-/// Ends all operations of a window whose calls all fail, but for targets whose buffers a channel has in hand;
-/// answers whether none is left.
+/// Ends all operations of a window whose calls all fail, but for targets whose buffers a channel has in hand; answers whether none is left.
 pub(crate) fn abandon_all(window: &mut WindowState, pools: &mut Pools, reason: &dyn Fn() -> Error) -> bool {
     let mut are_ended = true;
     for key in window.table.keys(&pools.targets) {

@@ -145,7 +145,7 @@ impl Dispatch<'_> {
         let (request, data) = Request::parse(bytes)?;
         let is_plain = request.kind.place().is_some() || matches!(request.kind, RequestKind::Sync);
         let plain = RequestFlags::ACK.with(RequestFlags::FENCE).with(RequestFlags::DONE);
-        let plain = plain.with(RequestFlags::MORE);
+        let plain = plain.with(RequestFlags::MORE).with(RequestFlags::NOTICE);
         if is_plain && request.flags.without(plain) == RequestFlags::NONE {
             return self.plain_request(from, &request, data);
         }

@@ -1,5 +1,4 @@
-//! How long waits take, and for which ranks, where the engine keeps statistics
-//! ([`crate::Engine::keep_statistics`]).
+//! How long waits take, and for which ranks, where the engine keeps statistics ([`crate::Engine::keep_statistics`]).
 //!
 //! A wait says what it needs when it has begun in vain, and again from time to time; the time in between is
 //! added to every process that it needed. So a process's time is how long it kept this one waiting, and

@@ -2,12 +2,14 @@
 //!
 //! One table has for each key how its value is read, what holds without it, and which windows report it. A
 //! hint is never needed for correctness and may change while the window is used; unknown keys and values that
-//! cannot be read are ignored, as the standard has it. Two are used: `alloc_shared_noncontig` and
-//! `mpi_minimum_memory_alignment` say how memory is laid out. The engine does not depend on the others: a
+//! cannot be read are ignored, as the standard has it. Four are used: `alloc_shared_noncontig` and
+//! `mpi_minimum_memory_alignment` say how memory is laid out, the two of notification for how many counters there is room and what
+//! a notice covers. The engine does not depend on the others: a
 //! window with `no_locks` can be locked, accumulates keep their order and may mix operations at no cost, and
 //! equal sizes and units are found out.
 
 use super::Flavor;
+use crate::notification::{MOST_COUNTERS, USUAL_COUNTERS};
 
 /// Hints by key: those given and, for the others, the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +32,7 @@ struct Hint {
 /// What memory of the library is aligned to: pages.
 const ALIGNMENT: u64 = 4096;
 
-const TABLE: [Hint; 9] = [
+const TABLE: [Hint; 11] = [
     Hint { key: "no_locks", read: boolean, default: Some("false"), concerns: all, is_fixed: false },
     Hint {
         key: "accumulate_ordering",
@@ -68,6 +70,20 @@ const TABLE: [Hint; 9] = [
         default: Some("4096"),
         concerns: |flavor| matches!(flavor, Flavor::Allocate | Flavor::Shared),
         is_fixed: true,
+    },
+    Hint {
+        key: "mpi_assert_max_num_notify",
+        read: number,
+        default: Some("0"),
+        concerns: all,
+        is_fixed: true,
+    },
+    Hint {
+        key: "mpix_notify_ordered",
+        read: boolean,
+        default: Some("false"),
+        concerns: all,
+        is_fixed: false,
     },
     Hint { key: "mpi_assert_memory_alloc_kinds", read: kinds, default: None, concerns: all, is_fixed: false },
 ];
@@ -108,6 +124,20 @@ impl Hints {
     /// Whether the program never locks the window.
     pub fn no_locks(&self) -> bool {
         self.get("no_locks") == Some("true")
+    }
+
+    /// How many counters of notification a rank has room for: as many as the program says, if it says so.
+    pub(crate) fn counters(&self) -> u32 {
+        let asked = self.get("mpi_assert_max_num_notify").and_then(|value| value.parse().ok());
+        match asked.unwrap_or(0u64) {
+            0 => USUAL_COUNTERS,
+            asked => asked.min(MOST_COUNTERS.into()) as u32,
+        }
+    }
+
+    /// Whether a notice says of all earlier operations of its origin on the target that their data are where they belong.
+    pub(crate) fn are_notices_ordered(&self) -> bool {
+        self.get("mpix_notify_ordered") == Some("true")
     }
 
     /// Whether the parts of a shared window may lie apart.
@@ -179,9 +209,11 @@ mod tests {
             ("same_disp_unit", "false"),
             ("alloc_shared_noncontig", "false"),
             ("mpi_minimum_memory_alignment", "4096"),
+            ("mpi_assert_max_num_notify", "0"),
+            ("mpix_notify_ordered", "false"),
         ];
         assert_eq!(report, expected.map(|(key, value)| (key, value.to_owned())));
-        assert_eq!(Hints::default().report(Flavor::Dynamic).len(), 6);
+        assert_eq!(Hints::default().report(Flavor::Dynamic).len(), 8);
     }
 
     #[test]

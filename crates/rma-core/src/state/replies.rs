@@ -8,7 +8,7 @@
 //! Most often one short reply is all that is owed to any peer, and it leaves before the next one comes: it
 //! has no queue.
 
-use super::{Buffer, Buffers, BulkOwner, Bulks, Held, Outbox, Sent, Windows};
+use super::{Buffer, Buffers, BulkOwner, Bulks, Held, Outbox, Sent, Shared, Windows};
 use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Lane, MIN_PACKET, Source};
 use crate::control::LockKind;
@@ -17,7 +17,7 @@ use crate::ids::{Peer, Sequence, WindowId};
 use crate::mem::ReadSpan;
 use crate::state::WindowState;
 use crate::stats::Counters;
-use crate::wire::{Response, ResponseFlags, ResponseKind, SHORT_HEAD};
+use crate::wire::{RequestFlags, Response, ResponseFlags, ResponseKind, SHORT_HEAD};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -32,6 +32,8 @@ pub(crate) enum Reply {
     Done(WindowId, u64),
     /// The peer has come to its next fence of a window, and everything before has left.
     Fence(WindowId),
+    /// A counter of a window is raised, once everything before has left.
+    Notice(WindowId, u32),
     /// The key of the window's memory.
     Key(WindowId),
 }
@@ -154,13 +156,32 @@ impl Replies {
     pub(crate) fn owes(&self, window: WindowId, bulks: &Bulks) -> bool {
         let queued = self.queues.values().flat_map(|queue| &queue.replies).any(|reply| match reply {
             Reply::Packet(response, _) => response.window == window,
-            Reply::Release(of, _) | Reply::Done(of, _) | Reply::Fence(of) | Reply::Key(of) => *of == window,
+            Reply::Release(of, _) | Reply::Done(of, _) | Reply::Notice(of, _) => *of == window,
+            Reply::Fence(of) | Reply::Key(of) => *of == window,
         });
         queued
             || self.single.as_ref().is_some_and(|(_, response, _)| response.window == window)
             || bulks
                 .iter()
                 .any(|(_, owner)| matches!(owner, BulkOwner::Reply { window: of, .. } if *of == window))
+    }
+
+    /// The data of an operation are where they belong: raises the counter that it names, if it does, once the replies that read this
+    /// process's memory before it have left.
+    #[inline]
+    pub(crate) fn notify(&mut self, shared: &Shared, from: Peer, flags: RequestFlags) {
+        if let Some(counter) = flags.counter() {
+            self.notify_of(shared, from, counter);
+        }
+    }
+
+    #[inline(never)]
+    fn notify_of(&mut self, shared: &Shared, from: Peer, counter: u32) {
+        if self.owes_nothing_to(from) {
+            raise(shared, counter);
+        } else if !has(Bug::NoticeLostBehindReply) {
+            self.push(from, Reply::Notice(shared.id, counter));
+        }
     }
 
     /// A bulk body has left.
@@ -190,7 +211,9 @@ impl Replies {
         let queue = self.queues.remove(&peer).unwrap_or_default();
         queue.replies.into_iter().filter_map(|reply| match reply {
             Reply::Release(window, kind) => Some((window, kind)),
-            Reply::Packet(..) | Reply::Done(..) | Reply::Fence(..) | Reply::Key(..) => None,
+            Reply::Packet(..) | Reply::Done(..) | Reply::Notice(..) | Reply::Fence(..) | Reply::Key(..) => {
+                None
+            }
         })
     }
 
@@ -248,26 +271,13 @@ impl Replies {
             let Some(queue) = self.queues.get_mut(&peer) else { continue };
             while let Some(reply) = queue.replies.front_mut() {
                 let sent = match reply {
-                    Reply::Release(..) | Reply::Done(..) | Reply::Fence(..)
+                    Reply::Release(..) | Reply::Done(..) | Reply::Notice(..) | Reply::Fence(..)
                         if queue.bulks > 0 && !has(Bug::ReleaseBeforeReplyIsOut) =>
                     {
                         Sent::Full
                     }
-                    Reply::Done(window, number) => {
-                        if let Some(state) = windows.get_mut(*window)
-                            && let Some(rank) = state.shared.group.rank(peer)
-                        {
-                            state.on_done(rank, *number);
-                        }
-                        Sent::Yes
-                    }
-                    Reply::Fence(window) => {
-                        if let Some(state) = windows.get_mut(*window)
-                            && let Some(rank) = state.shared.group.rank(peer)
-                            && let Some(arrivals) = &mut state.target.arrivals
-                        {
-                            arrivals.on_arrived(rank);
-                        }
+                    Reply::Done(..) | Reply::Notice(..) | Reply::Fence(..) => {
+                        take_note(windows, peer, reply);
                         Sent::Yes
                     }
                     Reply::Key(window) => send_key(outbox, windows, peer, *window),
@@ -326,6 +336,30 @@ fn can_merge(last: &Response, next: &Response) -> bool {
     }
     let loses_error = last.kind == ResponseKind::Ack && next.kind != ResponseKind::Ack;
     is_plain(last) && is_plain(next) && last.window == next.window && !loses_error
+}
+
+/// Takes note of what a peer has done, now that all before it has left.
+fn take_note(windows: &mut Windows, peer: Peer, reply: &Reply) {
+    let (Reply::Done(id, _) | Reply::Notice(id, _) | Reply::Fence(id)) = reply else { return };
+    let Some(window) = windows.get_mut(*id) else { return };
+    let rank = window.shared.group.rank(peer);
+    match (reply, rank) {
+        (Reply::Notice(_, counter), _) => raise(&window.shared, *counter),
+        (Reply::Done(_, number), Some(rank)) => window.on_done(rank, *number),
+        (Reply::Fence(_), Some(rank)) => {
+            if let Some(arrivals) = &mut window.target.arrivals {
+                arrivals.on_arrived(rank);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Raises a counter of this process. The step that does it makes its threads look again.
+fn raise(shared: &Shared, counter: u32) {
+    if let Some(own) = shared.notification.own() {
+        own.raise(counter);
+    }
 }
 
 /// Sends the key of a window's memory, if there still is such a window.

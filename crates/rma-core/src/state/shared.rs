@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Group, SegmentSet};
 use crate::ids::{Disp, Rank, WindowId};
 use crate::mem::{WriteSpan, full_ordering_beside_step};
+use crate::notification::Notification;
 use crate::wire::{Area, Place};
 use parking_lot::Mutex;
 use std::ops::Deref;
@@ -117,6 +118,8 @@ pub(crate) struct Shared {
     pub(crate) unordered: Unordered,
     /// Active synchronization without the engine's lock.
     pub(crate) active: FastSync,
+    /// The counters by which stores tell their target.
+    pub(crate) notification: Notification,
     /// Whether there may be a pack that the next small store can join: most have none to join, and ask without the engine.
     pub(crate) has_pack: AtomicBool,
     /// What the program has said of its use of the window.

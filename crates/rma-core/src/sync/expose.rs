@@ -60,7 +60,7 @@ pub(super) fn wake_if_asleep(state: &mut State, shared: &Shared, mapped: &Mapped
 }
 
 /// Makes contact with ranks of which something is waited for in shared memory, so that their death is noticed.
-pub(super) fn watch(state: &mut State, window: &mut WindowState, ranks: impl Iterator<Item = Rank>) {
+pub(crate) fn watch(state: &mut State, window: &mut WindowState, ranks: impl Iterator<Item = Rank>) {
     let me = window.shared.group.me();
     window.rounds.meet.extend(ranks.filter(|rank| *rank != me));
     (window.needs_issue, state.needs_step) = (true, true);

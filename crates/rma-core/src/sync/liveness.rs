@@ -1,10 +1,9 @@
 //! A long wait for a lock of the node asks whether the processes there live.
 //!
-//! A death is reported by the launcher, or found by a channel that has contact; a lock in shared memory needs
-//! neither. So a process in its line asks the host now and then ([`crate::host::Vitals`]), makes contact with
-//! those that have ended, so that its channel finds out, and wakes the lock's owner. A woken owner asks too,
-//! while others hold its lock or wait for it, and takes the lock from the dead ([`crate::target::recovery`]).
-//! So does one whose lock was frozen by a process that took it for dead, while it lives.
+//! A death is reported by the launcher, or found by a channel that has contact; a lock in shared memory needs neither. So a process in
+//! its line asks the host now and then ([`crate::host::Vitals`]), makes contact with those that have ended, so that its channel finds
+//! out, and wakes the lock's owner. A woken owner asks too, while others hold its lock or wait for it, and takes the lock from the dead
+//! ([`crate::target::recovery`]). So does one whose lock was frozen by a process that took it for dead, while it lives.
 
 use crate::host::Vitals;
 use crate::ids::Rank;
@@ -14,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// From one question to the next: a tenth of a second, in which a question for each process of a large node is nothing.
-const PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
 /// When a wait for a lock asks next.
 #[derive(Debug, Default)]
@@ -80,7 +79,7 @@ impl State {
     }
 
     /// Suspects those of a window's node that have ended; says whether there are any that are not lost already.
-    fn suspect(&mut self, shared: &Shared, vitals: &Vitals) -> bool {
+    pub(crate) fn suspect(&mut self, shared: &Shared, vitals: &Vitals) -> bool {
         let me = shared.holder.peer();
         let has_ended = |node_rank: &&NodeRank| {
             let peer = shared.group.peer(node_rank.rank);

@@ -1,9 +1,8 @@
 //! Windows that their ranks do not leave together: those whose release has failed because a rank is dead, and revoked ones.
 //!
-//! A rank that has left such a window keeps a *ghost* of it in the table: the window without the program. It
-//! goes on as a target, since ranks that have not left may still send to it: locks are granted and passed on,
-//! memory of the library is read and written, everything is answered. Memory of the program may be gone, and
-//! an access to it gets an error. Calls of the program find no window.
+//! A rank that has left such a window keeps a *ghost* of it in the table: the window without the program. It goes on as a target, since
+//! ranks that have not left may still send to it: locks are granted and passed on, memory of the library is read and written, everything
+//! is answered. Memory of the program may be gone, and an access to it gets an error. Calls of the program find no window.
 //!
 //! A ghost ends when no rank that lives can use the window any more. The lowest rank that lives gathers that:
 //!
@@ -18,20 +17,18 @@
 //!            ── over ─────────────────────────────────────────▶ ends
 //! ```
 //!
-//! A rank that has no such window any more answers "left" with "over": either all ranks came to the meeting
-//! in which it has freed the window, or all that live had left before, or it could not make its part, and no
-//! rank has got the window. One that dies is not waited for, and the next rank gathers in its place. So until
-//! it is over nothing is kept but the ranks that have said "left": two packets to each rank. An index is not
-//! free for other windows before its ghost has ended.
+//! A rank that has no such window any more answers "left" with "over": either all ranks came to the meeting in which it has freed the
+//! window, or all that live had left before, or it could not make its part, and no rank has got the window. One that dies is not waited
+//! for, and the next rank gathers in its place. So until it is over nothing is kept but the ranks that have said "left": two packets to
+//! each rank. An index is not free for other windows before its ghost has ended.
 //!
 //! Answers, and requests without an answer, may come to a rank where the window is over: they went another
 //! way than "over", and nothing waits for them ([`Windows::has_been`](crate::state::Windows::has_been)).
 //!
 //! **Revoked**: a rank that learns of it notifies all others first, then ends its operations, but for those
-//! whose buffers a channel has in hand. All calls fail from then on; locks that are held stay so until the
-//! window is freed, which is local: they go back, behind the word of the revocation, and so do those that are
-//! granted later. A call without the engine's lock that is under way when the word comes may open its epoch
-//! still; the call that ends that epoch fails.
+//! whose buffers a channel has in hand. All calls fail from then on; locks that are held stay so until the window is freed, which is
+//! local: they go back, behind the word of the revocation, and so do those that are granted later. A call without the engine's lock that
+//! is under way when the word comes may open its epoch still; the call that ends that epoch fails.
 
 use super::{StartSync, SyncStep};
 use crate::channel::{Channel, Failure, Lane, Source};
@@ -157,6 +154,7 @@ impl State {
         }
         let host = Arc::clone(&self.host);
         window.close(revoked("window"));
+        window.shared.notification.end_waits(revoked("window"));
         window.parting.get_or_insert_default().is_revoked = true;
         for step in window.dropped.take_steps() {
             step.end(self, window);

@@ -13,7 +13,7 @@ mod target;
 mod transfer;
 
 pub(crate) use list::OpList;
-pub(crate) use operation::{OpArea, OpData, OpKind, OpResult, Operation, Signal};
+pub(crate) use operation::{Notice, OpArea, OpData, OpKind, OpResult, Operation, Signal};
 pub(crate) use pack::Pack;
 pub(crate) use slots::{OpPool, Table, TargetPool};
 pub(crate) use target::{Closing, Target};

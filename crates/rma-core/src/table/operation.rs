@@ -11,9 +11,12 @@ use crate::error::Result;
 use crate::ids::{Disp, Sequence};
 use crate::kernel::{CompareAndSwap, Kernel};
 use crate::mem::{ReadSpan, WriteSpan};
+use crate::notification::MOST_COUNTERS;
 use crate::pool::PoolKey;
-use crate::wire::Store;
+use crate::wire::{RequestFlags, Store};
 use std::collections::VecDeque;
+use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 
 /// What an operation does at the target.
@@ -29,6 +32,33 @@ pub(crate) enum OpKind {
     Pack,
     /// A question after what dead processes have left half done; the displacement says how many of these have been put right.
     Unfinished,
+}
+
+/// That an operation raises a counter of its target when its data are where they belong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Notice(NonZeroU32);
+
+impl Notice {
+    /// Of this counter; whether that says the same of all earlier operations of this origin on the target.
+    pub(crate) fn new(counter: u32, covers_earlier: bool) -> Self {
+        debug_assert!(counter < MOST_COUNTERS);
+        Self(NonZeroU32::MIN.saturating_add(counter << 1 | u32::from(covers_earlier)))
+    }
+
+    fn counter(self) -> u32 {
+        (self.0.get() - 1) >> 1
+    }
+
+    fn covers_earlier(self) -> bool {
+        (self.0.get() - 1) & 1 != 0
+    }
+}
+
+impl fmt::Debug for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let earlier = if self.covers_earlier() { " after all earlier operations" } else { "" };
+        write!(f, "notice of {}{earlier}", self.counter())
+    }
 }
 
 /// Which bytes are accessed at the target, counted from the displacement.
@@ -177,6 +207,7 @@ pub(crate) struct Operation {
     pub(crate) is_receiving: bool,
     /// How far it is one of transfers.
     pub(super) transfer: TransferState,
+    pub(super) notice: Option<Notice>,
 }
 
 const _: () = assert!(size_of::<Operation>() <= 128);
@@ -218,7 +249,13 @@ impl Operation {
             awaits_grant: false,
             is_receiving: false,
             transfer: TransferState::Possible,
+            notice: None,
         }
+    }
+
+    /// No bytes at all: only the notice.
+    pub(crate) fn nothing() -> Self {
+        Self::new(OpKind::Put, Disp(0), 0, OpData::Run(ReadSpan::EMPTY), OpResult::NONE)
     }
 
     /// A store of contiguous bytes, not yet queued.
@@ -248,6 +285,30 @@ impl Operation {
         self
     }
 
+    /// The same operation, which raises a counter of its target.
+    pub(crate) fn notifying(mut self, notice: Notice) -> Self {
+        self.notice = Some(notice);
+        self
+    }
+
+    /// What its last packet says of that, and no other does.
+    pub(crate) fn notice_on(&self, is_last_piece: bool) -> RequestFlags {
+        match self.notice {
+            Some(notice) if is_last_piece => RequestFlags::notice(notice.counter()),
+            _ => RequestFlags::NONE,
+        }
+    }
+
+    /// Whether transfers to the target have to be over before it leaves.
+    pub(crate) fn follows_transfers(&self) -> bool {
+        self.notice.is_some_and(Notice::covers_earlier)
+    }
+
+    /// Whether the target need not know of it.
+    pub(crate) fn is_void(&self) -> bool {
+        self.len == 0 && self.notice.is_none()
+    }
+
     fn extension(&mut self) -> &mut Extension {
         self.extension.get_or_insert_default()
     }
@@ -260,9 +321,9 @@ impl Operation {
         }
     }
 
-    /// Whether a call waits for the end of this operation alone.
+    /// Whether it is waited for alone: its end by a call, or its notice by the target.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.extension.as_ref().is_some_and(|extension| extension.signal.is_some())
+        self.notice.is_some() || self.extension.as_ref().is_some_and(|extension| extension.signal.is_some())
     }
 
     /// Signals the end, if there is nothing left to send and nothing to wait for.
@@ -367,7 +428,9 @@ impl Operation {
             _ => return None,
         };
         match (&self.data, self.area()) {
-            (OpData::Run(data), OpArea::Run(run)) if self.sent == 0 && data.len() <= most => {
+            (OpData::Run(data), OpArea::Run(run))
+                if self.sent == 0 && data.len() <= most && self.notice.is_none() =>
+            {
                 Some((store, run, *data))
             }
             _ => None,

@@ -20,10 +20,10 @@ pub(super) enum TransferState {
 }
 
 impl Operation {
-    /// Whether its next bytes may be a transfer: packets that were made of it go on as packets.
+    /// Whether its next bytes may be a transfer: packets that were made of it go on as packets, and only packets bring a notice.
     pub(crate) fn may_transfer(&self) -> bool {
         match self.transfer {
-            TransferState::Possible => self.sent == 0,
+            TransferState::Possible => self.sent == 0 && self.notice.is_none(),
             TransferState::Issued => true,
             TransferState::Refused | TransferState::Impossible => false,
         }

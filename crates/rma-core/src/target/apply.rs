@@ -101,7 +101,7 @@ pub(crate) fn answer(
     flags: ResponseFlags,
     outcome: Result<Option<ReplyBody>, OutOfRange>,
 ) -> Delivery {
-    let to = request.kind.reply_to();
+    let (to, is_done) = (request.kind.reply_to(), outcome.is_ok());
     let response = |kind| Response { window: request.window, flags, sequence: request.sequence, kind };
     match (outcome, to) {
         (Ok(Some(body)), Some(to)) => {
@@ -120,6 +120,9 @@ pub(crate) fn answer(
                 replies.push(from, Reply::Packet(response(ResponseKind::Ack), ReplyBody::None));
             }
         }
+    }
+    if is_done {
+        replies.notify(&window.shared, from, request.flags);
     }
     if request.flags.has(RequestFlags::UNLOCK) {
         match window.target.begin_release(&window.shared, from) {
@@ -218,7 +221,8 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
         | RequestKind::Unfinished { .. }
         | RequestKind::WakeUp
         | RequestKind::Get { .. } => len == 0,
-        RequestKind::Put(_) | RequestKind::Pack => len > 0,
+        RequestKind::Put(_) => len > 0 || request.flags.has(RequestFlags::NOTICE),
+        RequestKind::Pack => len > 0,
         RequestKind::Accumulate { kernel, place } => len > 0 && is_elements(*kernel, place, len),
         RequestKind::FetchOp { kernel, .. } => len == kernel.ty().size() as u64,
         RequestKind::GetAccumulate { kernel, place, .. } => {

@@ -18,18 +18,16 @@
 //! ```
 //!
 //! **Nothing hangs.** A creation in line waits for two things only. The one is a creation with an earlier
-//! place. The other is an offer under way, which all ranks of its group answer at once, with their set or
-//! with nothing: it has passed its barrier, so all of them are at it, and none waits before its answer. A
-//! creation without a place delays no other: all that it is promised are a few indices. So the creation with
-//! the earliest place of a job goes on, and by induction all do, in whatever order threads have begun them
-//! and whichever groups overlap.
+//! place. The other is an offer under way, which all ranks of its group answer at once, with their set or with nothing: it has passed its
+//! barrier, so all of them are at it, and none waits before its answer. A creation without a place delays no other: all that it is
+//! promised are a few indices. So the creation with the earliest place of a job goes on, and by induction all do, in whatever order
+//! threads have begun them and whichever groups overlap.
 //!
 //! **The number of retries is bounded.** An offer is refused on a rank where an earlier creation has lined up
-//! between the barrier and the offer. That one had begun there before this one's time was known there, since
-//! the time of all that begin later is later; and once it has an index it is gone from the line everywhere.
-//! So each creation is refused at most once for each creation that was under way on its ranks when it lined
-//! up, and there are at most as many of those as threads that create windows. None of them can come again
-//! with an earlier place, so none starves.
+//! between the barrier and the offer. That one had begun there before this one's time was known there, since the time of all that begin
+//! later is later; and once it has an index it is gone from the line everywhere. So each creation is refused at most once for each
+//! creation that was under way on its ranks when it lined up, and there are at most as many of those as threads that create windows. None
+//! of them can come again with an earlier place, so none starves.
 //!
 //! **What is used up.** At the second try every rank offers all that is neither in use nor promised to
 //! another creation. Without a common one then, there is none.

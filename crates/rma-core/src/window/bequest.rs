@@ -15,9 +15,8 @@ use crate::sync::{PromisedSync, SyncStep};
 use crate::table::{OpData, OpKind, Operation};
 
 impl Window {
-    /// Whether a process died with the lock of a rank before this process got it: what it was changing may be
-    /// half done. The next holder of the lock gets this notice, and its first call takes it. A lock that a
-    /// call has only promised is asked for, and waited for.
+    /// Whether a process died with the lock of a rank before this process got it: what it was changing may be half done. The next holder
+    /// of the lock gets this notice, and its first call takes it. A lock that a call has only promised is asked for, and waited for.
     ///
     /// # Errors
     /// `MPI_ERR_RANK`, `MPI_ERR_RMA_SYNC` when the rank is not locked; `MPIX_ERR_PROC_FAILED` when it is dead itself.

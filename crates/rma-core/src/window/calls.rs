@@ -295,7 +295,7 @@ impl Window {
 
     /// [`Window::direct_load`] for a call that may store there otherwise than by atomic steps.
     #[inline]
-    pub(super) fn direct(&self, target: Rank, call: &'static str, len: usize) -> Option<&MappedTarget> {
+    pub(crate) fn direct(&self, target: Rank, call: &'static str, len: usize) -> Option<&MappedTarget> {
         let mapped = self.direct_load(target, call, len)?;
         self.shared.unordered.note();
         Some(mapped)
@@ -304,7 +304,7 @@ impl Window {
     /// The target's mapped memory, if it has some here and an epoch is open to it. Everything else takes the slow path,
     /// which also finds out what is wrong. `call` and `len` are for the observer and the statistics.
     #[inline]
-    pub(super) fn direct_load(&self, target: Rank, call: &'static str, len: usize) -> Option<&MappedTarget> {
+    pub(crate) fn direct_load(&self, target: Rank, call: &'static str, len: usize) -> Option<&MappedTarget> {
         match self.shared.silent(target) {
             Some(mapped) if self.shared.is_open(mapped) => Some(mapped),
             _ => self.direct_observed(target, call, len),
@@ -368,7 +368,7 @@ impl Window {
     }
 
     #[cold]
-    pub(super) fn post(
+    pub(crate) fn post(
         &self,
         target: Rank,
         call: &'static str,
@@ -434,7 +434,7 @@ impl Window {
     }
 
     /// Queues the operation; hands it back when no element is to be had.
-    pub(super) fn try_post(
+    pub(crate) fn try_post(
         &self,
         target: Rank,
         call: &'static str,

@@ -9,9 +9,8 @@
 //!   learn     once all have met, the units that mapped ranks have published
 //! ```
 //!
-//! The first three need nothing of each other, so they are begun at once and a window costs two rounds of the host. A rank
-//! with a bad argument takes part in them, and one that cannot make its segment in the meeting: all ranks get an error and
-//! none hangs.
+//! The first three need nothing of each other, so they are begun at once and a window costs two rounds of the host. A rank with a bad
+//! argument takes part in them, and one that cannot make its segment in the meeting: all ranks get an error and none hangs.
 
 use super::agree::{Agreed, Agreeing};
 use super::calls::Window;
@@ -25,6 +24,7 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::fork;
 use crate::host::{Combine, Group, HostRequest, Outcome, SegmentSet};
 use crate::ids::WindowId;
+use crate::notification::Notification;
 use crate::progress::Core;
 use crate::state::indices::Agreement;
 use crate::state::{
@@ -96,6 +96,7 @@ impl WindowCreation {
             let (windows, state, host) = (&mut core.windows, &mut core.state, engine.host());
             state.needs_step = true;
             let (alike, shape) = (state.config.alike(), ControlShape::of(&state.config));
+            let control_len = Notification::control_len(shape, ranks_of_node(host, &group), hints.counters());
             let mine =
                 [len, !len, unit, !unit, !windows.indices.clock(), u64::from(fault.is_none()), alike, !alike];
             let compare = host.begin_reduce(&group, Combine::Min, &mine)?;
@@ -103,9 +104,7 @@ impl WindowCreation {
             let phase = Phase::Together {
                 compare: Pending::Waiting(compare),
                 offer: Pending::started(host.begin_reduce(&group, Combine::BitAnd, &offer)),
-                segment: Pending::started(
-                    host.begin_segment(&group, asks.segment(shape, ranks_of_node(host, &group))),
-                ),
+                segment: Pending::started(host.begin_segment(&group, asks.segment(control_len))),
             };
             Ok((number, phase))
         })?;
@@ -147,10 +146,9 @@ impl WindowCreation {
                 Phase::Together { mut compare, mut offer, mut segment } => {
                     // None of them moves unless it is polled.
                     let came = [compare.poll(host), offer.poll(host), segment.poll(host)];
-                    // A reduction fails because a rank is lost. A rank that then waited for the rest could
-                    // wait for one that has failed in the rest and waits for this one. That of the offers may
-                    // also fail because ranks offer different numbers of windows, which the comparison, that
-                    // all of them take part in, has to say.
+                    // A reduction fails because a rank is lost. A rank that then waited for the rest could wait for one that has failed in
+                    // the rest and waits for this one. That of the offers may also fail because ranks offer different numbers of windows,
+                    // which the comparison, that all of them take part in, has to say.
                     let unlike = compare.success().and_then(|values| self.unlike(core, values));
                     let failed = compare.failure().or(offer.failure().filter(|_| came[0]));
                     if let Some(error) = unlike.or(failed) {
@@ -345,6 +343,8 @@ impl WindowCreation {
         let shape = ControlShape::of(self.engine.config());
         let control_block = |span| ControlBlock::new(span, shape).ok_or_else(too_short);
         let cells = Cells::new(self.group.me(), &segment, shape)?;
+        let (ranks, counters) = (ranks_of_node(self.engine.host(), &self.group), self.hints.counters());
+        let notification = Notification::new(self.group.me(), &segment, shape, ranks, counters);
         for part in segment.parts() {
             let control = control_block(part.control)?;
             let is_own = part.rank == self.group.me();
@@ -399,6 +399,7 @@ impl WindowCreation {
             access: AccessState::new(callers),
             unordered: Unordered::new(callers),
             active: FastSync::new(callers),
+            notification: notification.ok_or_else(too_short)?,
             has_pack: AtomicBool::new(false),
             has_dropped: AtomicBool::new(false),
             hints: Mutex::new(self.hints.clone()),

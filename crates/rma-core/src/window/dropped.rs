@@ -1,7 +1,6 @@
 //! What becomes of a synchronization call that was begun and is given up: a [`Sync`] that is dropped before it is over.
 //!
-//! Lock word, line and other ranks know nothing of Rust's values, so this completes or undoes what the call
-//! has done:
+//! Lock word, line and other ranks know nothing of Rust's values, so this completes or undoes what the call has done:
 //!
 //! * A call that opens an epoch is undone. A lock that was not held yet leaves the window as if it had not been called for;
 //!   lock_all gives back what it held; start keeps the posts that it has seen for the next one. A place in line cannot be

@@ -31,8 +31,7 @@ impl Window {
     }
 
     /// `MPI_Win_detach`: the memory attached at address `base` is no part of the window any more. When the call returns,
-    /// the library touches it no longer: transfers under way are waited for, and later ones are `MPI_ERR_RMA_RANGE` at
-    /// their origins.
+    /// the library touches it no longer: transfers under way are waited for, and later ones are `MPI_ERR_RMA_RANGE` at their origins.
     ///
     /// # Errors
     /// `MPI_ERR_RMA_FLAVOR` when the window is not dynamic, `MPI_ERR_BASE` when no attached memory begins at `base`,

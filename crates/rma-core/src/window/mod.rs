@@ -38,6 +38,7 @@ pub use dynamic::Detaching;
 pub use fast_sync::{HeldInVain, Released};
 pub use free::WindowFree;
 pub use request::OperationRequest;
+pub(crate) use scattered::{Mode, Outcome};
 pub use spec::WindowSpec;
 pub use sync_call::Sync;
 pub use typed::{Destination, Origin, TargetArea};

@@ -59,7 +59,7 @@ impl Window {
         self.shared().check_rank(target, call)?;
         let Core { channel, state, windows, .. } = core;
         // The fast path: an epoch is open in which the operation is legal, and nothing else changes.
-        if op.len > 0
+        if !op.is_void()
             && state.lost.is_empty()
             && let Some(window) = windows.get_mut(self.shared().id)
             && window.only_uses(Call::Operation(target))
@@ -80,7 +80,7 @@ impl Window {
         match legal {
             Err(error) => Err(error),
             // Nothing moves, and the target need not know (MPI 3.1 §11.3: zero-size operations are legal).
-            Ok(()) if op.len == 0 => {
+            Ok(()) if op.is_void() => {
                 op.signal_end(Ok(()));
                 *waiting = None;
                 Ok(())

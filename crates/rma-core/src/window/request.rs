@@ -1,9 +1,8 @@
 //! Request-based communication calls (MPI 3.1 §11.3.5): a call's own completion, apart from its epoch's.
 //!
-//! An operation with a request leaves at once, because a request is for its end; a store in a stream of them
-//! is copied instead. The engine signals the end when the operation itself waits for nothing any more: a put
-//! or an accumulate has left the caller's buffer, a get or a get-accumulate has filled it. Looking at a
-//! request takes no lock and moves nothing, so it may be done anywhere, also in what
+//! An operation with a request leaves at once, because a request is for its end; a store in a stream of them is copied instead. The
+//! engine signals the end when the operation itself waits for nothing any more: a put or an accumulate has left the caller's buffer, a
+//! get or a get-accumulate has filled it. Looking at a request takes no lock and moves nothing, so it may be done anywhere, also in what
 //! [`crate::Engine::wait_until`] asks.
 
 use super::calls::Window;
@@ -232,7 +231,7 @@ impl Window {
         })
     }
 
-    fn requested(
+    pub(crate) fn requested(
         &self,
         call: &'static str,
         target: Rank,
@@ -243,7 +242,7 @@ impl Window {
             .map(|request| request.unwrap_or_else(|| self.ended(call, target)))
     }
 
-    fn try_requested(
+    pub(crate) fn try_requested(
         &self,
         call: &'static str,
         target: Rank,
@@ -273,7 +272,7 @@ impl Window {
     }
 
     /// Requests are for passive epochs; the table of legal calls has the rest.
-    fn check_passive(&self, call: &'static str, target: Rank) -> Result<()> {
+    pub(crate) fn check_passive(&self, call: &'static str, target: Rank) -> Result<()> {
         self.engine().with(|core| {
             // Only epochs of locks permit calls so.
             if core.windows.get(self.shared().id).is_some_and(|window| window.permits_calls(target)) {

@@ -10,12 +10,12 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{Kernel, Operands, ReduceOp};
 use crate::state::MappedTarget;
-use crate::table::{OpData, OpKind, OpResult, Operation, Signal};
+use crate::table::{Notice, OpData, OpKind, OpResult, Operation, Signal};
 use std::sync::Arc;
 
 /// What a call does when it cannot be carried out at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// Waits for an operation element.
     Wait,
     /// Gives up when there is none.
@@ -24,10 +24,12 @@ pub(super) enum Mode {
     Request,
     /// The same, but gives up when there is none.
     TryRequest,
+    /// The operation raises a counter of its target; whether the call waits for an element, and whether it has a request.
+    Notify(Notice, bool, bool),
 }
 
 /// What became of a call.
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// It is complete.
     Done,
     /// It is under way.
@@ -37,7 +39,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    pub(super) fn is_accepted(&self) -> bool {
+    pub(crate) fn is_accepted(&self) -> bool {
         !matches!(self, Self::Full)
     }
 }
@@ -48,7 +50,7 @@ impl Window {
     /// # Safety
     /// As there.
     #[inline(never)]
-    pub(super) unsafe fn put_scattered(
+    pub(crate) unsafe fn put_scattered(
         &self,
         origin: Origin<'_>,
         target: Rank,
@@ -77,7 +79,7 @@ impl Window {
     /// # Safety
     /// As there.
     #[inline(never)]
-    pub(super) unsafe fn get_scattered(
+    pub(crate) unsafe fn get_scattered(
         &self,
         result: Destination<'_>,
         target: Rank,
@@ -104,7 +106,7 @@ impl Window {
     /// # Safety
     /// As there.
     #[inline(never)]
-    pub(super) unsafe fn accumulate_scattered(
+    pub(crate) unsafe fn accumulate_scattered(
         &self,
         origin: Origin<'_>,
         op: ReduceOp,
@@ -142,7 +144,7 @@ impl Window {
     /// # Safety
     /// As there.
     #[inline(never)]
-    pub(super) unsafe fn get_accumulate_scattered(
+    pub(crate) unsafe fn get_accumulate_scattered(
         &self,
         origin: Origin<'_>,
         result: Destination<'_>,
@@ -195,6 +197,9 @@ impl Window {
     }
 
     fn submit(&self, target: Rank, call: &'static str, mut op: Operation, mode: Mode) -> Result<Outcome> {
+        if let Mode::Notify(notice, waits, is_requested) = mode {
+            return self.submit_notified(target, call, op.notifying(notice), waits, is_requested);
+        }
         let is_requested = matches!(mode, Mode::Request | Mode::TryRequest);
         let _call = matches!(mode, Mode::Wait | Mode::Request).then(|| self.trace(call, Some(target)));
         if is_requested && self.leaves_at_once(target, &op) {

@@ -1,6 +1,5 @@
 //! What a rank brings to the creation of a window, one form for each flavor (MPI 4.1 §12.2.1 to §12.2.4).
 
-use crate::control::ControlShape;
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{SegmentKind, SegmentRequest};
 use crate::mem::WriteSpan;
@@ -72,8 +71,8 @@ impl WindowSpec {
         }
     }
 
-    /// What to ask of the host, where a node has so many ranks of the group.
-    pub(super) fn segment(&self, shape: ControlShape, ranks_of_node: usize) -> SegmentRequest {
+    /// What to ask of the host, with so much control memory.
+    pub(super) fn segment(&self, control_len: u64) -> SegmentRequest {
         let kind = match self {
             Self::Allocate { .. } => SegmentKind::Separate,
             Self::AllocateShared { is_contiguous: true, .. } => SegmentKind::Contiguous,
@@ -82,7 +81,6 @@ impl WindowSpec {
             Self::Dynamic => SegmentKind::Control,
         };
         let given = self.own_memory().unwrap_or(WriteSpan::EMPTY);
-        let control_len = shape.control_len_with_cells(ranks_of_node) as u64;
         SegmentRequest { control_len, data_len: self.len(), kind, given }
     }
 

@@ -348,13 +348,13 @@ impl Window {
 
     /// A call on this window begins, for the observer; it ends when the answer is dropped.
     #[inline]
-    pub(super) fn trace(&self, call: &'static str, target: Option<Rank>) -> CallSpan<'_> {
+    pub(crate) fn trace(&self, call: &'static str, target: Option<Rank>) -> CallSpan<'_> {
         self.engine().observation().call(call, Some(self.id()), target)
     }
 
     /// [`Engine::poll_throttled`], which does not yield while it holds a lock alone: others need that.
     #[inline]
-    pub(super) fn poll_throttled(&self) {
+    pub(crate) fn poll_throttled(&self) {
         if !self.engine().pass_poll() {
             self.poll_holding();
         }

@@ -1,10 +1,13 @@
-//! What rides on a request, a bit for each.
+//! What rides on a request: a bit for each, and the counter of a notice.
 
 use std::fmt;
 
 /// What rides on a request besides its operation.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct RequestFlags(u8);
+pub struct RequestFlags(u64);
+
+/// Where the counter of a notice stands.
+const COUNTER_AT: u32 = 32;
 
 impl RequestFlags {
     /// Nothing rides along.
@@ -27,6 +30,19 @@ impl RequestFlags {
 
     /// More packets of the same operation follow; never with another flag.
     pub const MORE: Self = Self(128);
+
+    /// A notice, of whichever counter; for [`RequestFlags::has`] and [`RequestFlags::without`].
+    pub const NOTICE: Self = Self(256);
+
+    /// Raise this counter of the target when the operation's data are where they belong. On the operation's last packet.
+    pub fn notice(counter: u32) -> Self {
+        Self(Self::NOTICE.0 | u64::from(counter) << COUNTER_AT)
+    }
+
+    /// The counter that a notice raises.
+    pub fn counter(self) -> Option<u32> {
+        self.has(Self::NOTICE).then_some((self.0 >> COUNTER_AT) as u32)
+    }
 
     /// Whether all of `other`'s flags are set.
     pub fn has(self, other: Self) -> bool {
@@ -52,15 +68,17 @@ impl RequestFlags {
     /// These flags without `other`'s.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
+        let counter = if other.has(Self::NOTICE) { !0 << COUNTER_AT } else { 0 };
+        Self(self.0 & !(other.0 | counter))
     }
 
+    /// The bits that every head has; a notice stands elsewhere.
     pub(super) fn bits(self) -> u8 {
-        self.0
+        self.0 as u8
     }
 
     pub(super) fn parse(bits: u8) -> Result<Self, &'static str> {
-        let flags = Self(bits);
+        let flags = Self(bits.into());
         if flags.has(Self::MORE) && flags != Self::MORE {
             return Err("a flag in a request that more of its operation follows");
         }
@@ -81,7 +99,9 @@ impl fmt::Debug for RequestFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const NAMES: [&str; 8] =
             ["lock-shared", "lock-exclusive", "holds", "ack", "unlock", "done", "fence", "more"];
-        let set = NAMES.iter().enumerate().filter(|(bit, _)| self.0 & 1 << bit != 0).map(|(_, name)| *name);
-        f.write_str(&set.collect::<Vec<_>>().join("+"))
+        let set = NAMES.iter().enumerate().filter(|(bit, _)| self.0 & 1 << bit != 0);
+        let notice = self.counter().map(|counter| format!("notice of {counter}"));
+        let all = set.map(|(_, name)| (*name).to_owned()).chain(notice);
+        f.write_str(&all.collect::<Vec<_>>().join("+"))
     }
 }

@@ -51,6 +51,6 @@ mod tests {
             assert_eq!(kind_and_window(false, &response.emit()), (name, Some(WINDOW)));
         }
         assert_eq!(kind_and_window(true, &[1, 1]), ("unknown", None));
-        assert_eq!(kind_and_window(true, &[1, 1, 200, 0]), ("unknown", None));
+        assert_eq!(kind_and_window(true, &[1, 1, 63, 0]), ("unknown", None));
     }
 }

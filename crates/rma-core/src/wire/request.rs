@@ -5,6 +5,7 @@
 
 use super::fields::{FIXED, Head, Reader, Start, fixed};
 use super::flags::RequestFlags;
+use super::header::HEADER_LEN;
 use super::place::Place;
 use crate::datatype::BasicType;
 use crate::ids::{RequestId, Sequence, WindowId};
@@ -124,6 +125,8 @@ const UNFINISHED: u8 = 12;
 const KEY: u8 = 13;
 /// Set in the code of a request whose place has a shape.
 const SHAPED: u8 = 0x40;
+/// Set in the code of a request with a notice: the counter ends the head.
+const NOTIFIED: u8 = 0x80;
 /// Code of a wake-up; responses have other codes, because both travel in the response lane.
 pub(super) const WAKE_UP: u8 = 15;
 
@@ -131,19 +134,26 @@ impl Request {
     /// The head as bytes.
     pub fn emit(&self) -> Head {
         let mut packet = [0; RUN_HEAD];
-        if let Some(len) = self.put_head(&mut packet) {
-            return Head::from_slice(&packet[..len]);
+        let mut head = match self.put_head(&mut packet) {
+            Some(len) => Head::from_slice(&packet[..len]),
+            None => {
+                let (mut head, (tail, len)) = (Head::from_slice(&packet[..PLACED]), self.kind.tail());
+                if let Some(place) = self.kind.place() {
+                    place.append_shape(&mut head);
+                }
+                head.extend_from_slice(&tail[..len]);
+                head
+            }
+        };
+        if let Some(counter) = self.flags.counter() {
+            head[HEADER_LEN] |= NOTIFIED;
+            head.extend_from_slice(&counter.to_le_bytes());
         }
-        let (mut head, (tail, len)) = (Head::from_slice(&packet[..PLACED]), self.kind.tail());
-        if let Some(place) = self.kind.place() {
-            place.append_shape(&mut head);
-        }
-        head.extend_from_slice(&tail[..len]);
         head
     }
 
-    /// Puts the head at the front of a packet and answers how long it is; `None` for one with a shape, of which only what comes before
-    /// that is there.
+    /// Puts the head at the front of a packet, but for a notice, and answers how long it is; `None` for one with a shape, of which only
+    /// what comes before that is there.
     #[inline]
     pub(crate) fn put_head(&self, packet: &mut [u8; RUN_HEAD]) -> Option<usize> {
         packet[..FIXED].copy_from_slice(&fixed(
@@ -175,9 +185,9 @@ impl Request {
         let mut fields = Reader::new(packet);
         let Start { code, flags, window, sequence } = fields.start()?;
         let flags = RequestFlags::parse(flags)?;
-        let is_shaped = code & SHAPED != 0;
+        let (is_shaped, is_notified) = (code & SHAPED != 0, code & NOTIFIED != 0);
         let place = |fields: &mut Reader<'_>| Place::parse(fields, is_shaped);
-        let kind = match code & !SHAPED {
+        let kind = match code & !(SHAPED | NOTIFIED) {
             SYNC => RequestKind::Sync,
             PUT => RequestKind::Put(place(&mut fields)?),
             GET => RequestKind::Get {
@@ -229,6 +239,7 @@ impl Request {
         if flags.has(RequestFlags::MORE) && !kind.takes_shape() {
             return Err("more of an operation that is one packet");
         }
+        let flags = if is_notified { parse_notice(&mut fields, &kind, flags)? } else { flags };
         let data = fields.rest();
         if !kind.takes_data() && !data.is_empty() {
             return Err("data behind a request that takes none");
@@ -352,7 +363,7 @@ impl fmt::Display for Request {
 
 /// The name of the request with this code, for traces; without an operation it is what rides on it.
 pub(super) fn name_of(code: u8, flags: RequestFlags) -> &'static str {
-    match code & !SHAPED {
+    match code & !(SHAPED | NOTIFIED) {
         SYNC if flags.locks() => "lock",
         SYNC if flags.has(RequestFlags::UNLOCK) => "unlock",
         SYNC if flags.has(RequestFlags::DONE) => "done",
@@ -372,6 +383,19 @@ pub(super) fn name_of(code: u8, flags: RequestFlags) -> &'static str {
         KEY => "ask for key",
         _ => "unknown",
     }
+}
+
+/// The flags with the notice that stands behind the rest of the head.
+#[inline(never)]
+fn parse_notice(
+    fields: &mut Reader<'_>,
+    kind: &RequestKind,
+    flags: RequestFlags,
+) -> Result<RequestFlags, &'static str> {
+    if !kind.takes_shape() || flags.has(RequestFlags::MORE) {
+        return Err("a notice in a request that ends no operation that has one");
+    }
+    Ok(flags.with(RequestFlags::notice(u32::from_le_bytes(fields.bytes()?))))
 }
 
 pub(super) fn parse_kernel(fields: &mut Reader<'_>) -> Result<Kernel, &'static str> {
@@ -429,8 +453,11 @@ mod tests {
         let request = |flags, kind| Request { window, flags, sequence: Sequence(1 << 50), kind };
         let words = [RequestKind::Left, RequestKind::Revoked, RequestKind::Key]
             .map(|kind| request(RequestFlags::NONE, kind));
+        let notice = RequestFlags::ACK.with(RequestFlags::notice(1 << 20));
+        let notified = kinds.iter().filter(|kind| kind.takes_shape()).cloned();
+        let notified: Vec<_> = notified.map(|kind| request(notice, kind)).collect();
         let all = kinds.into_iter().flat_map(|kind| flags.map(|flags| request(flags, kind.clone())));
-        all.chain(words).collect()
+        all.chain(words).chain(notified).collect()
     }
 
     #[test]
@@ -484,6 +511,22 @@ mod tests {
                 assert!(Request::parse(&more(RequestFlags::MORE.with(other))).is_err(), "{request}");
             }
         }
+    }
+
+    #[test]
+    fn a_notice_ends_an_operation_that_may_have_one() {
+        for request in samples() {
+            let parse = |flags| Request::parse(&Request { flags, ..request.clone() }.emit()).is_ok();
+            let notice = RequestFlags::notice(7);
+            assert_eq!(
+                (parse(notice), parse(notice.with(RequestFlags::MORE))),
+                (request.kind.takes_shape(), false)
+            );
+        }
+        let flags = RequestFlags::ACK.with(RequestFlags::notice(7));
+        assert_eq!((flags.counter(), flags.without(RequestFlags::ACK).counter()), (Some(7), Some(7)));
+        assert_eq!(flags.without(RequestFlags::NOTICE), RequestFlags::ACK);
+        assert_eq!(format!("{flags:?}"), "ack+notice of 7");
     }
 
     #[test]

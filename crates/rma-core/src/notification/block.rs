@@ -1,0 +1,135 @@
+//! The counters of one rank of a window, as they lie in its control memory.
+//!
+//! ```text
+//! +--------------------+--------------------------+
+//! | in use, sleepers   | a word for each counter  |
+//! +--------------------+--------------------------+
+//! ```
+//!
+//! Zeros are counters that are not in use. The words that all origins read have a line of their own. Other processes write here at any
+//! time, so every value is taken for hostile.
+
+use crate::mem::WriteSpan;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Head {
+    in_use: AtomicU64,
+    /// Threads of the owner that sleep, or are about to, until a counter changes.
+    sleepers: AtomicU64,
+}
+
+/// A view of the counters of a rank.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CounterBlock<'a> {
+    head: &'a Head,
+    counters: &'a [AtomicU64],
+}
+
+impl<'a> CounterBlock<'a> {
+    /// Bytes for so many counters.
+    pub(crate) fn len_for(capacity: u32) -> u64 {
+        (size_of::<Head>() as u64 + u64::from(capacity) * 8).next_multiple_of(64)
+    }
+
+    /// The counters that begin at a byte of control memory; `None` when they do not lie there, or not aligned.
+    #[inline]
+    pub(super) fn within(control: &'a WriteSpan, at: u64, capacity: u64) -> Option<Self> {
+        let end = capacity.checked_mul(8)?.checked_add(size_of::<Head>() as u64)?.checked_add(at)?;
+        let start = control.as_mut_ptr().cast_const().wrapping_add(usize::try_from(at).ok()?);
+        let head = start.cast::<Head>();
+        if at == 0 || end > control.len() as u64 || !head.is_aligned() {
+            return None;
+        }
+        let first = start.wrapping_add(size_of::<Head>()).cast::<AtomicU64>();
+        // SAFETY: the bytes lie within the span and are aligned, as was just checked; the span's maker promised that they stay mapped
+        // while it is used, and no reference to plain bytes of them exists. All of them are atomics, which other processes may write
+        // at any time and of which any bits are valid.
+        unsafe { Some(Self { head: &*head, counters: std::slice::from_raw_parts(first, capacity as usize) }) }
+    }
+
+    /// How many counters are in use.
+    #[inline]
+    pub(crate) fn in_use(self) -> u32 {
+        (self.head.in_use.load(Relaxed) as u32).min(self.counters.len() as u32)
+    }
+
+    /// How many there is room for.
+    pub(crate) fn capacity(self) -> u32 {
+        self.counters.len() as u32
+    }
+
+    /// Puts so many into use, all of them zero; for the owner.
+    pub(crate) fn set_in_use(self, number: u32) {
+        self.counters.iter().for_each(|counter| counter.store(0, SeqCst));
+        self.head.in_use.store(number.into(), SeqCst);
+    }
+
+    /// What a counter is at; one that there is no room for is at zero.
+    #[inline]
+    pub(crate) fn value(self, counter: u32) -> u64 {
+        // SYNC POINT N1: sees what was stored before the counter was raised.
+        self.counters.get(counter as usize).map_or(0, |counter| counter.load(SeqCst))
+    }
+
+    /// What it is at, and sets it to zero in the same step.
+    #[inline]
+    pub(crate) fn take(self, counter: u32) -> u64 {
+        // SYNC POINT N1
+        self.counters.get(counter as usize).map_or(0, |counter| counter.swap(0, SeqCst))
+    }
+
+    /// Raises a counter by one, behind all that was stored before; says whether a thread of the owner may sleep until then. One that there is no
+    /// room for, which only a hostile process names, stays unraised.
+    #[inline]
+    pub(crate) fn raise(self, counter: u32) -> bool {
+        let Some(counter) = self.counters.get(counter as usize) else { return false };
+        // SYNC POINT N1: publishes the data. As a locked step it also drains stores that went past the caches.
+        counter.fetch_add(1, SeqCst);
+        self.head.sleepers.load(SeqCst) > 0
+    }
+
+    /// A thread of the owner may sleep from now on.
+    pub(crate) fn begin_sleep(self) {
+        // SYNC POINT N1: comes before the last look at the counter.
+        self.head.sleepers.fetch_add(1, SeqCst);
+    }
+
+    /// It is awake.
+    pub(crate) fn end_sleep(self) {
+        self.head.sleepers.fetch_sub(1, SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mem::testing::memory;
+
+    #[test]
+    fn counters_lie_in_control_memory_and_nowhere_else() {
+        let memory = memory(64 + CounterBlock::len_for(3) as usize);
+        let within = |at, capacity| CounterBlock::within(&memory, at, capacity);
+        let block = within(64, 3).expect("they lie there");
+        assert_eq!((block.capacity(), block.in_use(), block.value(0)), (3, 0, 0));
+        block.set_in_use(2);
+        assert!(!block.raise(1) && !block.raise(1) && !block.raise(3), "nobody sleeps");
+        assert_eq!((block.in_use(), block.value(0), block.value(1), block.value(3)), (2, 0, 2, 0));
+        assert_eq!((block.take(1), block.value(1), block.take(9)), (2, 0, 0));
+        block.begin_sleep();
+        assert!(block.raise(0));
+        block.end_sleep();
+        assert!(!block.raise(0));
+        block.set_in_use(9);
+        assert_eq!(
+            (block.in_use(), block.value(0)),
+            (3, 0),
+            "all are reset, and no more than there is room for"
+        );
+        for (at, capacity) in [(0, 3), (8, 3), (64, 9), (64, u64::MAX), (u64::MAX - 63, 1), (128, 3)] {
+            assert!(within(at, capacity).is_none(), "{capacity} counters at {at}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Operations that raise a counter of their target.
+
+use crate::datatype::Datatype;
+use crate::engine::Engine;
+use crate::error::{Error, ErrorClass, Result};
+use crate::ids::{Disp, Rank};
+use crate::mem::{ReadSpan, WriteSpan};
+use crate::origin::direct;
+use crate::state::MappedTarget;
+use crate::table::{Notice, OpData, OpKind, OpResult, Operation, Signal};
+use crate::window::{Mode, Outcome, Window};
+use crate::wire::Store;
+use std::sync::Arc;
+
+/// One-sided calls on a window, each of which raises one counter of its target by one when its data are where they belong: stored at
+/// the target, or read there and out of the way.
+///
+/// An operation on no bytes raises the counter too, and one on [`Rank::NULL`] does nothing at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Notifying<'a> {
+    pub(super) window: &'a Window,
+    counter: u32,
+}
+
+/// How a call goes on without an operation element, and whether it has a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    pub(super) waits: bool,
+    pub(super) is_requested: bool,
+}
+
+impl How {
+    pub(super) const PLAIN: Self = Self { waits: true, is_requested: false };
+    pub(super) const REQUEST: Self = Self { waits: true, is_requested: true };
+    pub(super) const TRY: Self = Self { waits: false, is_requested: false };
+    pub(super) const TRY_REQUEST: Self = Self { waits: false, is_requested: true };
+}
+
+impl Window {
+    /// The calls that raise this counter of their target.
+    #[inline]
+    pub fn notifying(&self, counter: u32) -> Notifying<'_> {
+        Notifying { window: self, counter }
+    }
+
+    /// Queues an operation with a notice, which leaves at once.
+    pub(crate) fn submit_notified(
+        &self,
+        target: Rank,
+        call: &'static str,
+        mut op: Operation,
+        waits: bool,
+        is_requested: bool,
+    ) -> Result<Outcome> {
+        let _call = waits.then(|| self.trace(call, Some(target)));
+        let signal = is_requested.then(Arc::<Signal>::default);
+        if let Some(signal) = &signal {
+            op = op.signalling(Arc::clone(signal));
+        }
+        if waits {
+            self.post(target, call, || op)?;
+            // The target waits for it, and the caller may compute for long.
+            self.engine().poll();
+        } else if self.try_post(target, call, op)?.is_some() {
+            return Ok(Outcome::Full);
+        }
+        Ok(Outcome::Posted(signal))
+    }
+}
+
+impl Notifying<'_> {
+    /// Stores `origin` at displacement `disp` of `target`.
+    ///
+    /// # Errors
+    /// As [`Window::put`]; `MPIX_ERR_RMA_NOTIFICATION` when the target has no such counter in use, upon which nothing moves, and
+    /// `MPI_ERR_RMA_SYNC` in an epoch of fence or start.
+    #[inline]
+    pub fn put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> Result<()> {
+        const CALL: &str = "put_notify";
+        if target == Rank::NULL {
+            return Ok(());
+        }
+        let shared = self.window.shared();
+        if let Some(mapped) = self.reach(CALL, target, origin.len())? {
+            direct::put(shared, mapped, origin, disp).map_err(|range| range.into_error(CALL, target))?;
+            self.raise(CALL, target);
+            return Ok(());
+        }
+        self.submit(CALL, target, || Operation::store(Store::Put, disp, origin))
+    }
+
+    /// Fills `result` from displacement `disp` of `target`, which learns that its bytes have been read.
+    ///
+    /// # Errors
+    /// As [`Notifying::put`].
+    #[inline]
+    pub fn get(&self, result: WriteSpan, target: Rank, disp: Disp) -> Result<()> {
+        const CALL: &str = "get_notify";
+        if target == Rank::NULL {
+            return Ok(());
+        }
+        if let Some(mapped) = self.reach(CALL, target, result.len())? {
+            direct::get(mapped, result, disp).map_err(|range| range.into_error(CALL, target))?;
+            self.raise(CALL, target);
+            return Ok(());
+        }
+        let len = result.len() as u64;
+        self.submit(CALL, target, || {
+            Operation::new(OpKind::Get, disp, len, OpData::NONE, OpResult::Run(result))
+        })
+    }
+
+    /// The target's memory, if the call may go there past the engine.
+    #[inline]
+    fn reach(&self, call: &'static str, target: Rank, len: usize) -> Result<Option<&MappedTarget>> {
+        let shared = self.window.shared();
+        if let Some(mapped) = shared.silent(target)
+            && mapped.gate.is_locked()
+            && shared.notification.of(target).is_some_and(|block| self.counter < block.in_use())
+        {
+            shared.unordered.note();
+            return Ok(Some(mapped));
+        }
+        self.reach_observed(call, target, len)
+    }
+
+    #[cold]
+    fn reach_observed(&self, call: &'static str, target: Rank, len: usize) -> Result<Option<&MappedTarget>> {
+        self.check(call, target)?;
+        Ok(self.window.direct(target, if call == "put_notify" { "put" } else { "get" }, len))
+    }
+
+    /// Whether the target has the counter, and an epoch allows the call.
+    fn check(&self, call: &'static str, target: Rank) -> Result<()> {
+        let shared = self.window.shared();
+        shared.check_rank(target, call)?;
+        let (counter, in_use) = (self.counter, shared.notification.in_use(target));
+        if counter >= in_use {
+            let cause = format!("counter {counter} is not among the {in_use} that rank {target} has in use");
+            return Err(Error::new(ErrorClass::RmaNotification, call, cause));
+        }
+        if shared.mapped(target).is_some_and(|mapped| mapped.gate.is_locked()) {
+            return Ok(());
+        }
+        self.window.check_passive(call, target)
+    }
+
+    fn submit(&self, call: &'static str, target: Rank, make: impl FnOnce() -> Operation) -> Result<()> {
+        let mut op = make();
+        if op.len == 0 {
+            op = Operation::nothing();
+        }
+        self.window.submit_notified(target, call, op.notifying(self.notice()), true, false).map(drop)
+    }
+
+    fn notice(&self) -> Notice {
+        Notice::new(self.counter, self.window.shared().hints.lock().are_notices_ordered())
+    }
+
+    /// Makes a call on bytes that need not lie side by side, with the mode that it is to have.
+    pub(super) fn carry_out(
+        &self,
+        call: &'static str,
+        target: Rank,
+        (count, ty): (u64, &Datatype),
+        how: How,
+        begin: impl FnOnce(Mode) -> Result<Outcome>,
+    ) -> Result<Outcome> {
+        if target == Rank::NULL {
+            return Ok(Outcome::Done);
+        }
+        self.check(call, target)?;
+        let (notice, How { waits, is_requested }) = (self.notice(), how);
+        let is_empty = count == 0 || ty.size() == 0;
+        let mode = if is_empty { Mode::Wait } else { Mode::Notify(notice, waits, is_requested) };
+        let outcome = begin(mode).map_err(|error| error.in_call(call))?;
+        if is_empty && self.window.shared().mapped(target).is_none() {
+            let nothing = Operation::nothing().notifying(notice);
+            return self.window.submit_notified(target, call, nothing, waits, is_requested);
+        }
+        if is_empty || matches!(outcome, Outcome::Done) {
+            self.raise(call, target);
+            return Ok(Outcome::Done);
+        }
+        Ok(outcome)
+    }
+
+    /// Raises the counter of a mapped target, whose data are in their place.
+    #[inline]
+    fn raise(&self, call: &'static str, target: Rank) {
+        let shared = self.window.shared();
+        if shared.notification.of(target).is_some_and(|block| block.raise(self.counter)) {
+            wake(self.window.engine(), call, shared.group.peer(target) == shared.holder.peer(), || {
+                shared.group.peer(target)
+            });
+        }
+    }
+}
+
+/// Makes a process look again that sleeps until a counter changes.
+#[cold]
+fn wake(engine: &Engine, call: &'static str, is_own: bool, peer: impl FnOnce() -> crate::ids::Peer) {
+    if is_own {
+        engine.wake_waiters();
+    } else {
+        // A wait for room in the channel has no errors.
+        let _ = engine.notify(call, std::iter::once(peer()));
+    }
+}

@@ -1,0 +1,74 @@
+//! A request that is complete when a counter has come to a number, for waits of many kinds of requests.
+
+use super::waits::Sleeper;
+use crate::error::Result;
+use crate::host::Awaited;
+use crate::window::Window;
+
+/// That a counter of this rank comes to a number. While it lives, origins wake this process when they raise one.
+#[derive(Debug)]
+pub struct NotificationRequest {
+    window: Window,
+    counter: u32,
+    number: u64,
+}
+
+const CALL: &str = "notification_request";
+
+impl Window {
+    /// A request that is complete when counter `counter` of this rank is at `number` or more.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_RMA_NOTIFICATION` when there is no such counter.
+    pub fn notification_request(&self, counter: u32, number: u64) -> Result<NotificationRequest> {
+        let block = self.notifications().checked(CALL, counter..counter.saturating_add(1))?;
+        // It may be asked for when its thread sleeps, which no request knows.
+        std::mem::forget(Sleeper::new(block));
+        Ok(NotificationRequest { window: self.clone(), counter, number })
+    }
+}
+
+impl NotificationRequest {
+    /// Whether the counter has come so far. Moves nothing, and takes no lock.
+    ///
+    /// # Errors
+    /// As [`Notifications::wait`](super::Notifications::wait).
+    pub fn is_complete(&self) -> Result<bool> {
+        let notification = &self.window.shared().notification;
+        if notification.own().is_some_and(|block| block.value(self.counter) >= self.number) {
+            return Ok(true);
+        }
+        notification.check(CALL).map(|()| false)
+    }
+
+    /// Moves the engine a step, and looks.
+    ///
+    /// # Errors
+    /// As [`NotificationRequest::is_complete`].
+    pub fn test(&self) -> Result<bool> {
+        self.window.engine().poll();
+        self.is_complete()
+    }
+
+    /// Waits until the counter has come so far.
+    ///
+    /// # Errors
+    /// As [`NotificationRequest::is_complete`].
+    pub fn wait(&self) -> Result<()> {
+        self.window.notifications().wait(self.counter, self.number).map(drop)
+    }
+
+    /// What its end needs, for waits of many kinds of requests.
+    pub fn awaited(&self) -> Awaited {
+        let Self { counter, number, .. } = self;
+        self.window.notifications().awaited(format!("counter {counter} to come to {number}"))
+    }
+}
+
+impl Drop for NotificationRequest {
+    fn drop(&mut self) {
+        if let Some(block) = self.window.shared().notification.own() {
+            block.end_sleep();
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Setting the number of counters: collective, in steps that never wait.
+//!
+//! ```text
+//!   compare   is every rank's number good, and all the same?
+//!   meet      each has reset its counters; where numbers differ, all are learnt
+//! ```
+//!
+//! With one bad number all ranks get an error, and every counter is as it was.
+
+use crate::engine::Engine;
+use crate::error::{Error, ErrorClass, Result};
+use crate::host::{Awaited, Combine, HostRequest, Need, Outcome, Place};
+use crate::ids::Rank;
+use crate::progress::Core;
+use crate::state::gone;
+use crate::window::Window;
+use std::fmt;
+
+const CALL: &str = "set_counters";
+
+/// All ranks of a window set how many counters they have in use.
+pub struct CounterSetting {
+    window: Window,
+    number: u32,
+    fault: Option<Error>,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy)]
+enum Phase {
+    Compare(HostRequest),
+    Meet(HostRequest, Alike),
+    Over,
+}
+
+/// What all ranks have in use, if that is the same number.
+type Alike = Option<u32>;
+
+impl Window {
+    /// Sets how many counters this rank has in use, and all of them to zero; collective, and over when all ranks have done so. Each
+    /// gives a number of its own.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ARG` on all ranks, and nothing is changed, when one of them has no room for so many: the hint
+    /// `mpi_assert_max_num_notify` asks for it when the window is made. `MPI_ERR_WIN`; whatever the host says of a lost rank.
+    pub fn set_counters(&self, number: u32) -> Result<()> {
+        let _call = self.trace(CALL, None);
+        self.begin_set_counters(Ok(number))?.wait()
+    }
+
+    /// The steps of [`Window::set_counters`]. With an error instead of a number this rank only takes part, so that no other waits
+    /// for it, and answers that error in the end.
+    ///
+    /// # Errors
+    /// As [`Window::set_counters`].
+    pub fn begin_set_counters(&self, number: Result<u32>) -> Result<CounterSetting> {
+        let own = self.shared().notification.own();
+        let room = own.map_or(0, |block| block.capacity());
+        let number =
+            number.and_then(|number| if number > room { Err(no_room(number, room)) } else { Ok(number) });
+        let (number, fault) = number.map_or_else(|fault| (0, Some(fault)), |number| (number, None));
+        let (wide, is_good) = (u64::from(number), u64::from(fault.is_none()));
+        let compare = self.engine().with(|core| {
+            let window = core.windows.get(self.id()).ok_or_else(|| gone(CALL))?;
+            window.check_open(CALL)?;
+            core.state.needs_step = true;
+            self.engine().host().begin_reduce(&self.shared().group, Combine::Min, &[wide, !wide, is_good])
+        })?;
+        Ok(CounterSetting { window: self.clone(), number, fault, phase: Phase::Compare(compare) })
+    }
+
+    /// How many counters a rank has in use.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK`.
+    pub fn counters_of(&self, rank: Rank) -> Result<u32> {
+        self.shared().check_rank(rank, "counters_of")?;
+        Ok(self.shared().notification.in_use(rank))
+    }
+
+    /// How many counters this rank can have in use.
+    pub fn room_for_counters(&self) -> u32 {
+        self.shared().notification.own().map_or(0, |block| block.capacity())
+    }
+}
+
+impl CounterSetting {
+    /// Waits until all ranks have set their numbers.
+    ///
+    /// # Errors
+    /// As [`Window::set_counters`].
+    pub fn wait(mut self) -> Result<()> {
+        let (engine, window) = (self.window.engine().clone(), self.window.clone());
+        let describe = |_: &Core| awaited(&engine, &window);
+        engine.wait(CALL, &describe, &mut |core| Ok(self.poll_in(core)?.then_some(())))
+    }
+
+    /// Advances; answers whether all ranks have set their numbers. Progress of the engine is the caller's business.
+    ///
+    /// # Errors
+    /// As [`Window::set_counters`].
+    pub fn poll(&mut self) -> Result<bool> {
+        let engine = self.window.engine().clone();
+        engine.with(|core| self.poll_in(core))
+    }
+
+    fn poll_in(&mut self, core: &mut Core) -> Result<bool> {
+        let window = self.window.clone();
+        let (host, notification) = (window.engine().host(), &window.shared().notification);
+        loop {
+            let request = match self.phase {
+                Phase::Compare(request) | Phase::Meet(request, _) => request,
+                Phase::Over => return Err(Error::new(ErrorClass::Request, CALL, "the call is over already")),
+            };
+            let values = match host.poll(request) {
+                Ok(None) => return Ok(false),
+                Ok(Some(Outcome::Values(values))) => values,
+                outcome => {
+                    self.phase = Phase::Over;
+                    return Err(outcome.err().unwrap_or_else(unexpected).in_call(CALL));
+                }
+            };
+            let phase = std::mem::replace(&mut self.phase, Phase::Over);
+            if let Phase::Meet(_, alike) = phase {
+                match alike {
+                    Some(number) => notification.learn_alike(number),
+                    None => notification.learn(values.iter().map(|number| *number as u32)),
+                }
+                return Ok(true);
+            }
+            let [least, greatest, are_good] = values[..] else { return Err(unexpected()) };
+            if let Some(fault) = self.fault.take() {
+                return Err(fault.in_call(CALL));
+            }
+            if are_good == 0 {
+                let cause = "another rank gave a bad number of counters, so all are as they were";
+                return Err(Error::new(ErrorClass::Arg, CALL, cause));
+            }
+            // Before the others can know that all have agreed, and so before any of them may raise one.
+            if let Some(own) = notification.own() {
+                own.set_in_use(self.number);
+            }
+            let alike = (least == !greatest).then_some(self.number);
+            let group = &window.shared().group;
+            let mine = match alike {
+                Some(_) => vec![0],
+                None => (0..group.size())
+                    .map(|rank| if rank == group.me().0 { self.number.into() } else { u64::MAX })
+                    .collect(),
+            };
+            core.state.needs_step = true;
+            self.phase = Phase::Meet(host.begin_reduce(group, Combine::Min, &mine)?, alike);
+        }
+    }
+}
+
+impl Drop for CounterSetting {
+    /// One that is given up fails on the other ranks.
+    fn drop(&mut self) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Over);
+        if let Phase::Compare(request) | Phase::Meet(request, _) = phase
+            && !crate::fork::is_child()
+        {
+            let engine = self.window.engine();
+            engine.with(|core| {
+                engine.host().abandon(request);
+                core.state.needs_step = true;
+            });
+        }
+    }
+}
+
+impl fmt::Debug for CounterSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CounterSetting").field("window", &self.window).finish_non_exhaustive()
+    }
+}
+
+fn awaited(engine: &Engine, window: &Window) -> Awaited {
+    let group = &window.shared().group;
+    let name = engine.observation().describe_window(window.id());
+    let text = format!("all {} ranks to set their numbers of counters ({name})", group.size());
+    let others = (0..group.size()).map(Rank).filter(|rank| *rank != group.me());
+    let others = others.map(|rank| group.peer(rank)).collect();
+    let place = Place { context: group.context(), window: Some(window.id()), name, instance: None };
+    Awaited::one(text, Need::Collective(place, others))
+}
+
+#[cold]
+fn no_room(number: u32, room: u32) -> Error {
+    let cause = format!(
+        "{number} counters, but this rank has room for {room}: ask for more with mpi_assert_max_num_notify when the window is made"
+    );
+    Error::new(ErrorClass::Arg, CALL, cause)
+}
+
+#[cold]
+fn unexpected() -> Error {
+    Error::new(ErrorClass::Intern, CALL, "the host reduced to another number of values")
+}
