@@ -343,6 +343,7 @@ typedef int(MPI_Delete_function)(MPI_Comm comm, int keyval, void *attribute_val,
 #define MPIX_ERR_PROC_FAILED                101
 #define MPIX_ERR_PROC_FAILED_PENDING        102
 #define MPIX_ERR_REVOKED                    103
+#define MPIX_ERR_RMA_NOTIFICATION           104
 #define MPI_T_ERR_CANNOT_INIT               1001
 #define MPI_T_ERR_NOT_ACCESSIBLE            1002
 #define MPI_T_ERR_NOT_INITIALIZED           1003
@@ -446,6 +447,9 @@ typedef int(MPI_Delete_function)(MPI_Comm comm, int keyval, void *attribute_val,
 #define MPI_LASTUSEDCODE                    506
 #define MPI_UNIVERSE_SIZE                   507
 #define MPIX_FT                             699
+#define MPIX_WIN_NOTIFICATION_NUM_SB        696
+#define MPIX_WIN_NOTIFICATION_NUM_UB        697
+#define MPIX_WIN_NOTIFICATION_VALUE_UB      698
 #define MPIX_OWNER_OP_UNKNOWN               0
 #define MPIX_OWNER_OP_PUT                   1
 #define MPIX_OWNER_OP_ACCUMULATE            2
@@ -1778,6 +1782,54 @@ int MPIX_Win_ack_owner_ops(MPI_Win win, int rank, int number);
 int PMPIX_Win_ack_owner_ops(MPI_Win win, int rank, int number);
 int MPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
 int PMPIX_Win_remake(MPI_Win win, MPI_Comm comm, MPI_Win *newwin);
+
+/* notify */
+int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, int notify, MPI_Win win);
+int PMPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, int notify, MPI_Win win);
+int MPIX_Put_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, int notify, MPI_Win win);
+int PMPIX_Put_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, int notify, MPI_Win win);
+int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, int notify, MPI_Win win);
+int PMPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, int notify, MPI_Win win);
+int MPIX_Get_notify_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, int notify, MPI_Win win);
+int PMPIX_Get_notify_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, int notify, MPI_Win win);
+int MPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win);
+int PMPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win);
+int MPIX_Accumulate_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win);
+int PMPIX_Accumulate_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win);
+int MPIX_Get_accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win);
+int PMPIX_Get_accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win);
+int MPIX_Get_accumulate_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win);
+int PMPIX_Get_accumulate_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win);
+int MPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, int notify, MPI_Win win, MPI_Request *request);
+int PMPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, int notify, MPI_Win win, MPI_Request *request);
+int MPIX_Rput_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, int notify, MPI_Win win, MPI_Request *request);
+int PMPIX_Rput_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, int notify, MPI_Win win, MPI_Request *request);
+int MPIX_Rget_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, int notify, MPI_Win win, MPI_Request *request);
+int PMPIX_Rget_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, int notify, MPI_Win win, MPI_Request *request);
+int MPIX_Rget_notify_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, int notify, MPI_Win win, MPI_Request *request);
+int PMPIX_Rget_notify_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, int notify, MPI_Win win, MPI_Request *request);
+int MPIX_Raccumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win, MPI_Request *request);
+int PMPIX_Raccumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win, MPI_Request *request);
+int MPIX_Raccumulate_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win, MPI_Request *request);
+int PMPIX_Raccumulate_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win, MPI_Request *request);
+int MPIX_Rget_accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win, MPI_Request *request);
+int PMPIX_Rget_accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win, MPI_Request *request);
+int MPIX_Rget_accumulate_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win, MPI_Request *request);
+int PMPIX_Rget_accumulate_notify_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, int notify, MPI_Win win, MPI_Request *request);
+int MPIX_Win_set_num_notify(MPI_Win win, MPI_Info info, int num_notify);
+int PMPIX_Win_set_num_notify(MPI_Win win, MPI_Info info, int num_notify);
+int MPIX_Win_get_num_notify(MPI_Win win, int rank, int *num_notify);
+int PMPIX_Win_get_num_notify(MPI_Win win, int rank, int *num_notify);
+int MPIX_Win_get_notify_value(MPI_Win win, int notify, MPI_Count *value);
+int PMPIX_Win_get_notify_value(MPI_Win win, int notify, MPI_Count *value);
+int MPIX_Win_reset_notify_value(MPI_Win win, int notify, MPI_Count *value);
+int PMPIX_Win_reset_notify_value(MPI_Win win, int notify, MPI_Count *value);
+int MPIX_Win_wait_notify(MPI_Win win, int notify, MPI_Count number, MPI_Count *value);
+int PMPIX_Win_wait_notify(MPI_Win win, int notify, MPI_Count number, MPI_Count *value);
+int MPIX_Win_waitany_notify(MPI_Win win, int first, int count, MPI_Count number, int timeout_ms, int *notify, int *flag);
+int PMPIX_Win_waitany_notify(MPI_Win win, int first, int count, MPI_Count number, int timeout_ms, int *notify, int *flag);
+int MPIX_Win_request_notify(MPI_Win win, int notify, MPI_Count number, MPI_Request *request);
+int PMPIX_Win_request_notify(MPI_Win win, int notify, MPI_Count number, MPI_Request *request);
 
 /* start */
 int MPIX_Start_gathered(int rank, int size, MPIX_Gather_function *allgather, void *extra_state);

@@ -29,13 +29,13 @@ fn examples(page: &str) -> Vec<Example> {
 }
 
 #[test]
-fn the_first_programs_do_what_the_page_says() {
+fn programs_do_what_their_pages_say() {
     if is_second_pass() {
         return;
     }
-    let examples = examples("start.md");
-    assert_eq!(examples.len(), 2);
-    for Example { source, line, output } in examples {
+    let (first, notified) = (examples("start.md"), examples("notification.md"));
+    assert_eq!((first.len(), notified.len()), (2, 1));
+    for Example { source, line, output } in first.into_iter().chain(notified) {
         let folder = tempfile::tempdir().unwrap();
         let name = line.split(' ').find(|word| word.ends_with(".c")).expect("a source in the line");
         std::fs::write(folder.path().join(name), source).unwrap();

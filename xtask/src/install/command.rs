@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 /// Build with optimization and install below a directory.
 ///
-/// Installs the C library libmpi_abi.so.1, mpi.h, mpi-ext.h, the compiler wrappers rmacc, rmacxx and rmafc, the launcher rmarun, rma-info, rma-trace,
+/// Installs the C library libmpi_abi.so.1, mpi.h, mpi-ext.h, mpix_rma.h, the compiler wrappers rmacc, rmacxx and rmafc, the launcher rmarun, rma-info, rma-trace,
 /// files for pkg-config and CMake, and manual pages; for libraries that embed the engine librma.so.0 and rma.h, and for programs of other libraries rma-guest and librma_guest.so. The directory can be moved afterwards.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -41,6 +41,7 @@ const GUEST: &str = "librma_guest.so";
 const EMBED_HEADER: &str = "crates/rma-embed/include/rma.h";
 /// What programs include for what is no part of the standard.
 const EXTENSIONS_HEADER: &str = "crates/rma-capi/include/mpi-ext.h";
+const NOTIFICATION_HEADER: &str = "crates/rma-capi/include/mpix_rma.h";
 /// What the programs are called where MPI is looked for.
 const MPI_NAMES: [(&str, &str); 6] = [
     ("mpicc", "rmacc"),
@@ -97,6 +98,7 @@ fn library(workspace: &Workspace, built: &Path) -> Result<Vec<Item>, String> {
     let file = built.join(LIBRARY);
     let header = abi::header_of(workspace, &file)?;
     let extensions = read(&workspace.root().join(EXTENSIONS_HEADER))?;
+    let notification = read(&workspace.root().join(NOTIFICATION_HEADER))?;
     let stub = stub::build(&abi::implemented_in(workspace, &file)?, &workspace.target().join("stub"))?;
     Ok(vec![
         Item { path: format!("lib/{}", abi::SONAME), content: Content::Program(read(&file)?) },
@@ -105,6 +107,7 @@ fn library(workspace: &Workspace, built: &Path) -> Result<Vec<Item>, String> {
         link(&format!("lib/link/{}", abi::SONAME), "../libmpi_abi.so.1"),
         Item { path: "include/mpi.h".to_owned(), content: Content::Data(header.into_bytes()) },
         Item { path: "include/mpi-ext.h".to_owned(), content: Content::Data(extensions) },
+        Item { path: "include/mpix_rma.h".to_owned(), content: Content::Data(notification) },
     ])
 }
 

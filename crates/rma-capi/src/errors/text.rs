@@ -83,6 +83,7 @@ texts! {
     MPIX_ERR_PROC_FAILED: "a process has failed";
     MPIX_ERR_PROC_FAILED_PENDING: "a process that may be the source has failed; the request is still pending";
     MPIX_ERR_REVOKED: "the communicator or window was revoked";
+    MPIX_ERR_RMA_NOTIFICATION: "invalid notification counter";
     MPI_T_ERR_CANNOT_INIT: "the tool interface is not to be had now";
     MPI_T_ERR_NOT_ACCESSIBLE: "the tool interface cannot be used here";
     MPI_T_ERR_NOT_INITIALIZED: "the tool interface is not initialized";

@@ -6,6 +6,7 @@
 pub(crate) mod create;
 pub(crate) mod handle_cache;
 mod hints;
+pub(crate) mod notified;
 mod object;
 pub(crate) mod requested;
 pub(crate) mod synchronize;

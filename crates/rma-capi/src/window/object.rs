@@ -1,6 +1,6 @@
 //! A window and its table.
 
-use crate::abi::{MPI_Aint, MPI_WIN_NULL, MPI_WIN_UNIFIED, MPI_Win};
+use crate::abi::{MPI_Aint, MPI_Count, MPI_WIN_NULL, MPI_WIN_UNIFIED, MPI_Win};
 use crate::attributes::Attributes;
 use crate::errors::{Attached, Raiser, Subject};
 use crate::handle::Table;
@@ -30,6 +30,10 @@ pub(crate) struct Facts {
     pub(crate) disp_unit: c_int,
     pub(crate) flavor: c_int,
     pub(crate) model: c_int,
+    /// Counters of notification that the rank has room for.
+    pub(crate) counters: c_int,
+    /// What none of them exceeds.
+    pub(crate) counter_limit: MPI_Count,
 }
 
 /// The lowest index of a window: no handle of index 0 is one, so a word of zeros is none ([`super::handle_cache`]).
@@ -49,7 +53,9 @@ impl Win {
     ) -> Self {
         // Units that no `int` holds come from the call with large ones, whose programs do not ask for the attribute.
         let disp_unit = c_int::try_from(disp_unit).unwrap_or(c_int::MAX);
-        let facts = Facts { base, size, disp_unit, flavor, model: MPI_WIN_UNIFIED };
+        let counters = c_int::try_from(inner.room_for_counters()).unwrap_or(c_int::MAX);
+        let model = MPI_WIN_UNIFIED;
+        let facts = Facts { base, size, disp_unit, flavor, model, counters, counter_limit: MPI_Count::MAX };
         Self {
             inner,
             members,

@@ -11,7 +11,7 @@ use rma::Result;
 use rma_core::window::OperationRequest;
 
 /// An operation under way; to `MPI_PROC_NULL`, none.
-pub(crate) struct Operation(Option<OperationRequest>);
+pub(crate) struct Operation(pub(super) Option<OperationRequest>);
 
 impl Pending for Operation {
     fn take_end(&mut self) -> Option<End> {

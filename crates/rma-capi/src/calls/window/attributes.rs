@@ -88,6 +88,10 @@ fn predefined(facts: &'static Facts, keyval: c_int) -> Option<Opaque> {
         MPI_WIN_DISP_UNIT => Some(Opaque::address_of(&facts.disp_unit)),
         MPI_WIN_CREATE_FLAVOR => Some(Opaque::address_of(&facts.flavor)),
         MPI_WIN_MODEL => Some(Opaque::address_of(&facts.model)),
+        MPIX_WIN_NOTIFICATION_NUM_SB | MPIX_WIN_NOTIFICATION_NUM_UB => {
+            Some(Opaque::address_of(&facts.counters))
+        }
+        MPIX_WIN_NOTIFICATION_VALUE_UB => Some(Opaque::address_of(&facts.counter_limit)),
         _ => None,
     }
 }

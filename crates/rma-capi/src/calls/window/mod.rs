@@ -9,6 +9,7 @@ mod fast_path;
 mod faults;
 mod guest;
 mod hints;
+mod notified;
 mod requested;
 mod shared;
 mod synchronize;
