@@ -294,7 +294,7 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
         (self.len as u64).saturating_mul(size_of::<T>() as u64)
     }
 
-    fn hint(mut self, key: &str, value: &str) -> Self {
+    pub(super) fn hint(mut self, key: &str, value: &str) -> Self {
         let is_known = self.hints.set(key, value);
         debug_assert!(is_known, "{key}={value} is a hint");
         self

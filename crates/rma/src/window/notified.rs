@@ -1,0 +1,280 @@
+//! Stores that tell their target: operations that raise a counter of it, and this rank's own counters.
+//!
+//! A counter says only that operations have ended here. So reading what they stored goes through a [`View`](super::View), as all
+//! reading of memory that others reach.
+
+use super::builder::WindowBuilder;
+use super::element::{Element, Number, read_span, write_span};
+use super::epoch::Epoch;
+use super::lock::Lock;
+use super::lock_all::AllLocked;
+use super::rank::IntoRank;
+use super::target::Target;
+use super::typed::Window;
+use rma_core::datatype::Datatype;
+use rma_core::ids::{Disp, Rank};
+use rma_core::kernel::ReduceOp;
+use rma_core::notify::Notifications;
+use rma_core::window::{Destination, Origin, TargetArea, Window as Core};
+use rma_core::{Error, ErrorClass, Result};
+
+impl<T: Element, E: From<Error>> WindowBuilder<'_, T, E> {
+    /// Makes room for so many counters on this rank, of which [`Window::set_notifications`] puts some into use; 16 unless told.
+    #[must_use]
+    pub fn room_for_notifications(self, counters: u32) -> Self {
+        self.hint("mpi_assert_max_num_notify", &counters.to_string())
+    }
+
+    /// A notice covers all earlier operations of its origin on the same target, not only its own.
+    #[must_use]
+    pub fn notifications_in_order(self) -> Self {
+        self.hint("mpix_notify_ordered", "true")
+    }
+}
+
+impl<T: Element, E> Window<'_, T, E> {
+    /// Sets how many counters this rank has in use, all of them to zero; collective, and each rank gives a number of its own.
+    ///
+    /// A pipeline in which each rank adds to what comes, and passes it on. No rank but the first does anything before its part is there:
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.set_notifications(1)?;
+    ///     let (me, last) = (world.rank(), world.size() - 1);
+    ///     let (mut sum, mut result) = ([0], 0);
+    ///     window.lock_all(|all| {
+    ///         if me > 0 {
+    ///             all.notifications().wait(0, 1)?;
+    ///         }
+    ///         result = all.local().get(0) + u64::from(me);
+    ///         Ok(())
+    ///     })?;
+    ///     sum[0] = result;
+    ///     window.lock_all(|all| all.put_notify(&sum, (me < last).then(|| me + 1), 0, 0))?;
+    ///     if me == last {
+    ///         assert_eq!(result, 6);
+    ///     }
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// See [`rma_core::window::Window::set_counters`].
+    pub fn set_notifications(&self, counters: u32) -> Result<()> {
+        self.parts().core.set_counters(counters)
+    }
+
+    /// This rank's counters. Within an epoch they are those of its handle.
+    pub fn notifications(&self) -> Notifications<'_> {
+        self.parts().core.notifications()
+    }
+}
+
+impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
+    /// This rank's counters: what they are at, and waits for them.
+    ///
+    /// Seven ranks report to rank 0, which takes the reports as they come:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u64>(8)?;
+    ///     window.set_notifications(8)?;
+    ///     let me = world.rank();
+    ///     let report = [u64::from(me) + 100];
+    ///     window.lock_all(|all| {
+    ///         if me > 0 {
+    ///             return all.put_notify(&report, 0, me as usize, me);
+    ///         }
+    ///         let own = all.notifications();
+    ///         for _ in 1..8 {
+    ///             let from = own.wait_any(1..8, 1, Some(Duration::from_secs(30)))?.expect("a report in time");
+    ///             assert_eq!(own.take(from)?, 1);
+    ///             assert_eq!(all.local().get(from as usize), u64::from(from) + 100);
+    ///         }
+    ///         Ok(())
+    ///     })?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    pub fn notifications(&self) -> Notifications<'scope> {
+        self.access.window().notifications()
+    }
+
+    /// As [`Epoch::put`], and raises counter `counter` of the target by one when the data are there.
+    ///
+    /// # Errors
+    /// See [`rma_core::notify::Notifying::put`].
+    #[inline]
+    pub fn put_notify(
+        &self,
+        origin: &'scope [T],
+        target: impl IntoRank,
+        disp: usize,
+        counter: u32,
+    ) -> Result<()> {
+        put(self.access.window(), origin, target.into_rank("put_notify")?, disp, counter)
+    }
+
+    /// As [`Epoch::get`], and raises counter `counter` of the target by one when the data have been read there.
+    ///
+    /// # Errors
+    /// As [`Epoch::put_notify`].
+    #[inline]
+    pub fn get_notify(
+        &self,
+        result: &'scope mut [T],
+        target: impl IntoRank,
+        disp: usize,
+        counter: u32,
+    ) -> Result<()> {
+        get(self.access.window(), result, target.into_rank("get_notify")?, disp, counter)
+    }
+}
+
+impl<'scope, T: Number> Epoch<'scope, T, AllLocked> {
+    /// As [`Epoch::accumulate`], and raises counter `counter` of the target by one when the data are combined there.
+    ///
+    /// # Errors
+    /// As [`Epoch::put_notify`]; `MPI_ERR_OP` when `op` is not defined on `T`.
+    pub fn accumulate_notify(
+        &self,
+        origin: &'scope [T],
+        op: ReduceOp,
+        target: impl IntoRank,
+        disp: usize,
+        counter: u32,
+    ) -> Result<()> {
+        accumulate(self.access.window(), origin, op, target.into_rank("accumulate_notify")?, disp, counter)
+    }
+
+    /// As [`Epoch::get_accumulate`], and raises counter `counter` of the target by one.
+    ///
+    /// # Errors
+    /// As [`Epoch::accumulate_notify`]; `MPI_ERR_COUNT` when the lengths differ.
+    pub fn get_accumulate_notify(
+        &self,
+        (origin, result): (&'scope [T], &'scope mut [T]),
+        op: ReduceOp,
+        target: impl IntoRank,
+        disp: usize,
+        counter: u32,
+    ) -> Result<()> {
+        let target = target.into_rank("get_accumulate_notify")?;
+        get_accumulate(self.access.window(), (origin, result), op, target, disp, counter)
+    }
+}
+
+impl<'scope, T: Element> Target<'scope, T, Lock> {
+    /// As [`Target::put`], and raises counter `counter` of the rank by one when the data are there.
+    ///
+    /// # Errors
+    /// See [`rma_core::notify::Notifying::put`].
+    #[inline]
+    pub fn put_notify(&self, origin: &'scope [T], disp: usize, counter: u32) -> Result<()> {
+        put(&self.parts().core, origin, self.target(), disp, counter)
+    }
+
+    /// As [`Target::get`], and raises counter `counter` of the rank by one when the data have been read there.
+    ///
+    /// # Errors
+    /// As [`Target::put_notify`].
+    #[inline]
+    pub fn get_notify(&self, result: &'scope mut [T], disp: usize, counter: u32) -> Result<()> {
+        get(&self.parts().core, result, self.target(), disp, counter)
+    }
+}
+
+impl<'scope, T: Number> Target<'scope, T, Lock> {
+    /// As [`Target::accumulate`], and raises counter `counter` of the rank by one when the data are combined there.
+    ///
+    /// # Errors
+    /// As [`Target::put_notify`]; `MPI_ERR_OP` when `op` is not defined on `T`.
+    pub fn accumulate_notify(
+        &self,
+        origin: &'scope [T],
+        op: ReduceOp,
+        disp: usize,
+        counter: u32,
+    ) -> Result<()> {
+        accumulate(&self.parts().core, origin, op, self.target(), disp, counter)
+    }
+
+    /// As [`Target::get_accumulate`], and raises counter `counter` of the rank by one.
+    ///
+    /// # Errors
+    /// As [`Target::accumulate_notify`]; `MPI_ERR_COUNT` when the lengths differ.
+    pub fn get_accumulate_notify(
+        &self,
+        origin: &'scope [T],
+        result: &'scope mut [T],
+        op: ReduceOp,
+        disp: usize,
+        counter: u32,
+    ) -> Result<()> {
+        get_accumulate(&self.parts().core, (origin, result), op, self.target(), disp, counter)
+    }
+}
+
+#[inline]
+fn put<T: Element>(core: &Core, origin: &[T], target: Rank, disp: usize, counter: u32) -> Result<()> {
+    // SAFETY: the callers have the buffer borrowed for the scope, which completes its operations before it ends.
+    let origin = unsafe { read_span(origin) };
+    core.notifying(counter).put(origin, target, Disp(disp as u64))
+}
+
+#[inline]
+fn get<T: Element>(core: &Core, result: &mut [T], target: Rank, disp: usize, counter: u32) -> Result<()> {
+    // SAFETY: as in `put`; the borrow is exclusive.
+    let result = unsafe { write_span(result) };
+    core.notifying(counter).get(result, target, Disp(disp as u64))
+}
+
+fn accumulate<T: Number>(
+    core: &Core,
+    origin: &[T],
+    op: ReduceOp,
+    target: Rank,
+    disp: usize,
+    counter: u32,
+) -> Result<()> {
+    let (ty, count) = elements::<T>("accumulate_notify", origin)?;
+    let from = Origin { base: origin.as_ptr().cast(), count, ty: &ty };
+    let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
+    // SAFETY: as in `put`; the type covers the bytes of the buffer and no others.
+    unsafe { core.notifying(counter).accumulate(from, op, target, area) }
+}
+
+fn get_accumulate<T: Number>(
+    core: &Core,
+    (origin, result): (&[T], &mut [T]),
+    op: ReduceOp,
+    target: Rank,
+    disp: usize,
+    counter: u32,
+) -> Result<()> {
+    if origin.len() != result.len() {
+        let cause = format!("{} elements to combine and room for {}", origin.len(), result.len());
+        return Err(Error::new(ErrorClass::Count, "get_accumulate_notify", cause));
+    }
+    let (ty, count) = elements::<T>("get_accumulate_notify", origin)?;
+    let from = Origin { base: origin.as_ptr().cast(), count, ty: &ty };
+    let to = Destination { base: result.as_mut_ptr().cast(), count, ty: &ty };
+    let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
+    // SAFETY: as in `accumulate`; a shared borrow and an exclusive one do not overlap.
+    unsafe { core.notifying(counter).get_accumulate(from, to, op, target, area) }
+}
+
+/// The elements of a buffer as the engine calls them: so many of a type, which together are its bytes.
+fn elements<T: Number>(call: &'static str, buffer: &[T]) -> Result<(Datatype, u64)> {
+    let (ty, len) = (Datatype::basic(T::BASIC), size_of_val(buffer) as u64);
+    let count = len / T::BASIC.size() as u64;
+    if ty.dense_len(count) == Some(len) {
+        return Ok((ty, count));
+    }
+    Err(Error::new(ErrorClass::Count, call, format!("{len} bytes are not whole elements of {}", T::BASIC)))
+}
