@@ -38,7 +38,14 @@
 #pragma weak MPI_Win_unlock
 #pragma weak MPI_Win_unlock_all
 #pragma weak MPI_Win_wait
+#pragma weak MPIX_Put_notify
+#pragma weak MPIX_Win_set_num_notify
+#pragma weak MPIX_Win_wait_notify
 
+int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, int notify, MPI_Win win);
+int MPIX_Win_set_num_notify(MPI_Win win, MPI_Info info, int num_notify);
+int MPIX_Win_wait_notify(MPI_Win win, int notify, MPI_Count number, MPI_Count *value);
 int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
 int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr, MPI_Datatype datatype,

@@ -19,7 +19,7 @@ int my_rank;
 int rank_count;
 
 static const struct bench_case *const tables[] = { transfer_cases, atomic_cases, synchronization_cases,
-                                                   contention_cases, fairness_cases, window_cases, mix_cases, message_cases,
+                                                   contention_cases, fairness_cases, window_cases, mix_cases, message_cases, notify_cases,
                                                    idle_cases, thread_cases };
 #define TABLES (sizeof tables / sizeof *tables)
 

@@ -155,6 +155,17 @@ const LINES: &[Line] = &[
         "messages pass the engine's lock and its rings, and are matched",
         "messages pass the engine's lock and are matched",
     ),
+    (
+        "put-notify",
+        "the target's counter and its data are two lines of memory, the flag is one",
+        "a notified put passes the engine's lock on both sides",
+    ),
+    (
+        "put-send",
+        "a flush and a message follow each put",
+        "a flush waits for its answer before the message leaves",
+    ),
+    ("put-flag", "the target makes progress while it polls the flag", "each flush waits for its answer"),
     ("idle-wait", "a wait polls before it sleeps", "a wait polls before it sleeps"),
     (
         "idle-away",
