@@ -285,7 +285,8 @@ fn memory(function: &Function, written: &[Written<'_>], at: usize) -> Option<Cla
         || name.starts_with("MPI_Buffer_attach")
         || (name.contains("ack") && !is_unpacked(name, parameter.name));
     let count = written.get(at + 1).filter(|next| next.name.ends_with("count") && !next.is_array);
-    let is_reduction = function.group != "rma" && written.iter().any(|other| other.base == "MPI_Op");
+    let is_reduction = !["rma", "notify"].contains(&function.group.as_str())
+        && written.iter().any(|other| other.base == "MPI_Op");
     let choice = if is_one || is_place {
         Choice::Place
     } else if is_reduction {
