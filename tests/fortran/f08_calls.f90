@@ -243,9 +243,28 @@ contains
   end subroutine operations
 
   subroutine attributes()
+    interface
+      integer(c_int) function c_get_attr(comm, keyval, value, flag) bind(C, name='MPI_Comm_get_attr')
+        import
+        integer(c_intptr_t), value :: comm
+        integer(c_int), value :: keyval
+        type(c_ptr), intent(out) :: value
+        integer(c_int), intent(out) :: flag
+      end function c_get_attr
+      integer(c_int) function c_set_attr(comm, keyval, value) bind(C, name='MPI_Comm_set_attr')
+        import
+        integer(c_intptr_t), value :: comm
+        integer(c_int), value :: keyval
+        type(c_ptr), value :: value
+      end function c_set_attr
+    end interface
     type(MPI_Comm) :: comm
-    integer :: keyval
-    integer(MPI_ADDRESS_KIND) :: value
+    integer :: keyval, outcome
+    integer(c_int) :: is_there
+    integer(MPI_ADDRESS_KIND) :: value, here
+    integer(MPI_ADDRESS_KIND), target :: in_c
+    integer(MPI_ADDRESS_KIND), pointer :: through
+    type(c_ptr) :: pointer_of_c
     logical :: flag
     call MPI_Comm_create_keyval(copied, deleted, keyval, 5_MPI_ADDRESS_KIND)
     call MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, 7_MPI_ADDRESS_KIND)
@@ -265,6 +284,19 @@ contains
     call MPI_Comm_get_attr(comm, keyval, value, flag)
     call check(flag .and. value == 3, 'an attribute the same')
     call MPI_Comm_free(comm)
+    ! What one language sets the other one reads: C by a pointer, Fortran as an address.
+    outcome = c_get_attr(int(MPI_COMM_SELF%MPI_VAL, c_intptr_t), keyval, pointer_of_c, is_there)
+    call c_f_pointer(pointer_of_c, through)
+    call check(outcome == MPI_SUCCESS .and. is_there /= 0 .and. through == 3, 'an attribute in C')
+    in_c = 9
+    outcome = c_set_attr(int(MPI_COMM_SELF%MPI_VAL, c_intptr_t), keyval, c_loc(in_c))
+    call MPI_Get_address(in_c, here)
+    call MPI_Comm_get_attr(MPI_COMM_SELF, keyval, value, flag)
+    call check(outcome == MPI_SUCCESS .and. flag .and. value == here, 'an attribute of C')
+    value = 4
+    comm = MPI_COMM_SELF
+    call MPI_COMM_NULL_COPY_FN(comm, keyval, here, here, value, flag, outcome)
+    call check(value == 4 .and. .not. flag, 'nothing is copied')
     call MPI_Comm_delete_attr(MPI_COMM_SELF, keyval)
     call MPI_Comm_free_keyval(keyval)
   end subroutine attributes

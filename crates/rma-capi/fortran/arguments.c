@@ -1,4 +1,4 @@
-/* Arguments that are not the same in C: texts, arrays of handles, positions, attributes, and names that stand for something. */
+/* Arguments that are not the same in C: texts, arrays of handles, positions, and names that stand for something. */
 #include "support.h"
 #include <string.h>
 
@@ -157,28 +157,6 @@ int abi_destinations(MPI_Comm comm)
     int sources, destinations;
     neighbors(comm, &sources, &destinations);
     return destinations;
-}
-
-/* Attributes that the library sets are read through the pointer that C gets; others are the number that was set. */
-MPI_Aint abi_attribute(int keyval, const void *value)
-{
-    switch (keyval) {
-    case MPI_WIN_SIZE:
-        return *(const MPI_Aint *)value;
-    case MPI_WIN_DISP_UNIT:
-    case MPI_WIN_CREATE_FLAVOR:
-    case MPI_WIN_MODEL:
-    case MPI_TAG_UB:
-    case MPI_IO:
-    case MPI_HOST:
-    case MPI_WTIME_IS_GLOBAL:
-    case MPI_APPNUM:
-    case MPI_LASTUSEDCODE:
-    case MPI_UNIVERSE_SIZE:
-        return *(const int *)value;
-    default:
-        return (MPI_Aint)value;
-    }
 }
 
 int abi_refuse_comm(MPI_Comm comm, int error)

@@ -26,21 +26,25 @@ typedef void delete_function(int *handle, int *keyval, MPI_Aint *value, MPI_Aint
 static int copied(int handle, int keyval, void *extra, void *in, void *out, int *flag)
 {
     state *of = extra;
-    MPI_Aint value = (MPI_Aint)in, given = 0;
+    MPI_Aint value = abi_unboxed(in, 0), given = 0;
     int error = MPI_SUCCESS, is_copied = 0;
     ((copy_function *)of->procedures[0])(&handle, &keyval, &of->extra, &value, &given, &is_copied, &error);
-    *flag = is_copied != 0;
-    if (*flag)
-        *(void **)out = (void *)given;
-    return error;
+    *flag = error == MPI_SUCCESS && is_copied != 0;
+    if (!*flag)
+        return error;
+    *(void **)out = abi_boxed(given);
+    return *(void **)out ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 static int deleted(int handle, int keyval, void *value, void *extra)
 {
     state *of = extra;
-    MPI_Aint number = (MPI_Aint)value;
+    MPI_Aint number = abi_unboxed(value, 0);
     int error = MPI_SUCCESS;
     ((delete_function *)of->procedures[1])(&handle, &keyval, &number, &of->extra, &error);
+    /* An attribute whose function fails stays. */
+    if (error == MPI_SUCCESS)
+        abi_unboxed(value, 1);
     return error;
 }
 

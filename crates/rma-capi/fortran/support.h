@@ -68,7 +68,6 @@ int abi_types(MPI_Datatype **to, const CFI_cdesc_t *buffer, int ranks, const int
 int abi_ranks(MPI_Comm comm);
 int abi_sources(MPI_Comm comm);
 int abi_destinations(MPI_Comm comm);
-MPI_Aint abi_attribute(int keyval, const void *value);
 int abi_refuse_comm(MPI_Comm comm, int error);
 int abi_refuse_win(MPI_Win win, int error);
 
@@ -76,6 +75,11 @@ int abi_refuse_win(MPI_Win win, int error);
 void abi_keep_memory(void *memory, int request);
 void abi_keep_copy(void *copy, const CFI_cdesc_t *back, int request);
 void abi_request_back(int *to, MPI_Request from);
+
+/* attributes.c */
+MPI_Aint *abi_boxed(MPI_Aint value);
+MPI_Aint abi_unboxed(void *value, int is_last);
+MPI_Aint abi_attribute(int keyval, void *value);
 
 /* callbacks.c */
 void *abi_state(abi_procedure first, abi_procedure second, abi_procedure third, MPI_Aint extra_state);

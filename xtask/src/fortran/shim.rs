@@ -122,7 +122,12 @@ impl Call {
                 self.pass(format!("int *{name}"), name);
                 let _ = writeln!(self.after, "    abi_from_one({name}, *outcount);");
             }
-            Class::AttributeIn => self.pass(format!("const MPI_Aint *{name}"), &format!("(void *)*{name}")),
+            Class::AttributeIn => {
+                let _ = writeln!(self.locals, "    MPI_Aint *{name}_c = abi_boxed(*{name});");
+                let _ = writeln!(self.before, "    if (!{name}_c)\n        outcome = MPI_ERR_NO_MEM;");
+                self.pass(format!("const MPI_Aint *{name}"), &format!("{name}_c"));
+                let _ = writeln!(self.after, "    if (outcome)\n        abi_unboxed({name}_c, 1);");
+            }
             Class::AttributeOut => {
                 let keyval = &all[1].name;
                 let _ = writeln!(self.locals, "    void *{name}_c = NULL;");

@@ -15,9 +15,10 @@ pub(crate) struct Source {
 /// Functions without a procedure: a group, a function, or the end of names behind a star, and why.
 const LEFT_OUT: &str = include_str!("../../../crates/rma-capi/abi/fortran.tsv");
 /// The part in C that is not generated.
-const SUPPORT: [(&str, &str); 5] = [
+const SUPPORT: [(&str, &str); 6] = [
     ("support.h", include_str!("../../../crates/rma-capi/fortran/support.h")),
     ("arguments.c", include_str!("../../../crates/rma-capi/fortran/arguments.c")),
+    ("attributes.c", include_str!("../../../crates/rma-capi/fortran/attributes.c")),
     ("callbacks.c", include_str!("../../../crates/rma-capi/fortran/callbacks.c")),
     ("choice.c", include_str!("../../../crates/rma-capi/fortran/choice.c")),
     ("kept.c", include_str!("../../../crates/rma-capi/fortran/kept.c")),
