@@ -355,6 +355,8 @@ pub(crate) fn abort(code: i32) -> ! {
 pub(crate) fn abort_by_error(code: i32) -> ! {
     const OF_LOSSES: [ErrorClass; 3] =
         [ErrorClass::ProcAborted, ErrorClass::ProcFailed, ErrorClass::ProcFailedPending];
+    // The end below is none of the kind that ends the part in the job, and may hold the lock that this takes.
+    IS_ABORTING.store(true, Relaxed);
     // A program mostly revokes because of a loss.
     let is_revoked = code == ErrorClass::Revoked as i32;
     if let Some(process) = running()
