@@ -9,7 +9,8 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(60);
 /// Numbers are compared that no calculation has touched.
 const FLAGS: &str = "-std=f2018 -Wall -Wno-compare-reals -Werror -g";
-const PROGRAMS: [&str; 4] = ["f08_windows.f90", "f08_calls.f90", "windows.F90", "integers.f90"];
+const PROGRAMS: [&str; 5] =
+    ["f08_windows.f90", "f08_calls.f90", "f08_examples.f90", "windows.F90", "integers.f90"];
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran").join(name)
