@@ -109,18 +109,18 @@ fn bytes(here: Side, there: Side, rank: Rank, disp: Aint) -> Option<u64> {
     Some(here.0 as u64 * size)
 }
 
-/// Rank, datatype and operation in a word, as the library takes them apart.
+/// Rank, datatype and operation in a word, as the library takes them apart, with its own codes of the latter.
 #[inline(always)]
 fn aim(rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
     if rank.0 < 0 {
         return None;
     }
-    let kind = datatype::find_predefined(kind.0)?.handle();
+    let kind = datatype::find_predefined(kind.0)?.codes();
     let op = match op {
         Some(op) => operation::find_predefined(op.0)?,
         None => 0,
     };
-    Some(rank.0 as u64 | u64::from(kind) << 32 | (op as u64) << 48)
+    Some(rank.0 as u64 | kind << 32 | op << 48)
 }
 
 /// # Safety

@@ -5,17 +5,18 @@ use crate::errors::{ERR_OP, Failure};
 use crate::fixed::Fixed;
 use crate::library::host;
 use crate::memory::handle;
+use crate::ours;
 use crate::table::Table;
 
 static KNOWN: Table<32> = Table::new();
 
-/// Of these those that are found at once.
+/// The library's codes of these.
 static PREDEFINED: Fixed<256> = Fixed::new();
 
-/// The library's operation, if it is found at once.
+/// The library's codes of an operation, 16 bits, if they are found at once.
 #[inline(always)]
-pub(crate) fn find_predefined(op: Handle) -> Option<Handle> {
-    PREDEFINED.find(handle(op))
+pub(crate) fn find_predefined(op: Handle) -> Option<u64> {
+    PREDEFINED.find(handle(op)).map(|codes| codes as u64)
 }
 
 /// The library's operation.
@@ -32,7 +33,7 @@ pub(crate) fn enter_predefined() {
         let theirs = host().handle_of(named);
         if theirs != 0 {
             KNOWN.insert(theirs, named.standard);
-            PREDEFINED.insert(theirs, named.standard);
+            PREDEFINED.insert(theirs, ours::codes_of_op(named.standard) as usize);
         }
     }
 }

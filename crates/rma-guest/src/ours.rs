@@ -74,12 +74,21 @@ pub(crate) fn place(win: Handle) -> Place {
     unsafe { std::mem::transmute::<*mut c_void, Function>(SYMBOL.address())(win) }
 }
 
-/// Bytes of an element of a predefined datatype whose elements lie without gaps; 0 of all others.
-pub(crate) fn dense_size(kind: Handle) -> u64 {
-    static SYMBOL: Symbol = Symbol::of_own(c"rma_guest_dense_size");
+/// What the library knows a predefined datatype by: its codes in the lowest 16 bits; in the upper half the bytes of an element, if elements lie
+/// without gaps, else 0.
+pub(crate) fn codes_of_datatype(kind: Handle) -> u64 {
+    static SYMBOL: Symbol = Symbol::of_own(c"rma_guest_datatype");
     type Function = unsafe extern "C" fn(Handle) -> u64;
     // SAFETY: the library's function of this name has this type, and takes any handle.
     unsafe { std::mem::transmute::<*mut c_void, Function>(SYMBOL.address())(kind) }
+}
+
+/// What it knows a predefined operation by: its codes, 16 bits.
+pub(crate) fn codes_of_op(op: Handle) -> u64 {
+    static SYMBOL: Symbol = Symbol::of_own(c"rma_guest_op");
+    type Function = unsafe extern "C" fn(Handle) -> u64;
+    // SAFETY: as above.
+    unsafe { std::mem::transmute::<*mut c_void, Function>(SYMBOL.address())(op) }
 }
 
 /// Errors of a communicator are returned to the guest, which raises them at the host.

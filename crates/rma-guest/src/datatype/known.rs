@@ -19,7 +19,7 @@ static KNOWN: Table<256> = Table::new();
 /// Those that the program has committed; the values mean nothing.
 static COMMITTED: Table<64> = Table::new();
 
-/// Of these the predefined ones; each value has the size in its upper half.
+/// Of these the predefined ones; each value has the library's codes, and the size in its upper half.
 static PREDEFINED: Fixed<4096> = Fixed::new();
 
 /// A predefined datatype.
@@ -27,10 +27,10 @@ static PREDEFINED: Fixed<4096> = Fixed::new();
 pub(crate) struct Predefined(usize);
 
 impl Predefined {
-    /// The library's handle.
+    /// The library's codes, 16 bits.
     #[inline(always)]
-    pub(crate) fn handle(self) -> u32 {
-        self.0 as u32
+    pub(crate) fn codes(self) -> u64 {
+        u64::from(self.0 as u32)
     }
 
     /// Bytes of an element, if elements lie without gaps; else 0.
@@ -86,7 +86,7 @@ pub(crate) fn enter_predefined() {
         let theirs = host().handle_of(named);
         if theirs != 0 {
             KNOWN.insert(theirs, named.standard);
-            PREDEFINED.insert(theirs, named.standard | (ours::dense_size(named.standard) << 32) as usize);
+            PREDEFINED.insert(theirs, ours::codes_of_datatype(named.standard) as usize);
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::window::find;
 use crate::window::handle_cache::find_cached;
 use crate::window::transfer::{Origin, Target, alike, dense, is_same, otherwise, spans_apart};
 use rma_core::datatype::BasicType;
+use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::window::{DirectPath, RunStep, WordStep};
 use std::ffi::c_int;
@@ -203,7 +204,8 @@ pub(super) fn try_compare_and_swap(
     target: &Target<c_int>,
     win: MPI_Win,
 ) -> Option<()> {
-    compare_and_swap_on(find_cached(win)?, origin, compare, result, target)
+    let (path, basic) = (find_cached(win)?, datatype::basic_type(target.datatype)?);
+    compare_and_swap_on(path, origin, compare, result, basic, target.place()?)
 }
 
 /// Likewise, on a path that is known.
@@ -213,10 +215,10 @@ pub(super) fn compare_and_swap_on(
     origin: Memory,
     compare: Memory,
     result: Memory,
-    target: &Target<c_int>,
+    basic: BasicType,
+    (rank, disp): (Rank, Disp),
 ) -> Option<()> {
-    let kernel = CompareAndSwap::new(datatype::basic_type(target.datatype)?)?;
-    let (len, (rank, disp)) = (dense_size(target.datatype), target.place()?);
+    let (kernel, len) = (CompareAndSwap::new(basic)?, basic.size() as u64);
     if !are_apart(origin, result, len) {
         return None;
     }

@@ -17,22 +17,30 @@ use super::synchronize::{
 };
 use crate::abi::*;
 use crate::arguments::Memory;
-use crate::datatype::dense_size;
+use crate::datatype::{basic_type, dense_size};
 use crate::entry::{Early, Named};
+use crate::op::reduce_op;
 use crate::start::{self, GatherFunction, Given, State};
 use crate::window::handle_cache::PlaceNumber;
 use crate::window::synchronize::lock_kind;
-use crate::window::transfer::{Origin, Target};
+use crate::window::transfer::{Origin, Target, spans_apart};
+use rma_core::datatype::BasicType;
 use rma_core::ids::{Disp, Rank};
+use rma_core::kernel::ReduceOp;
+use rma_core::window::{DirectPath, WordStep};
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 /// Answers the program's code for one of this library's: the handler of its own window has got the error.
 type RaiseFunction = unsafe extern "C" fn(MPI_Win, c_int) -> c_int;
 
+/// The lowest handle of a predefined datatype: the others differ in the lowest 8 bits.
+const DATATYPES: usize = 0x200;
+
 static RAISE: OnceLock<RaiseFunction> = OnceLock::new();
 
-/// Rank, datatype and operation of a call: 32, 16 and 16 bits from the lowest on.
+/// Rank, datatype and operation of a call: 32, 16 and 16 bits from the lowest on. Of datatype and operation there are the lowest 8 bits of the
+/// handle, and the engine's code, by which the step is found without another table.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 struct Aim(u64);
@@ -45,12 +53,28 @@ impl Aim {
 
     #[inline(always)]
     fn datatype(self) -> MPI_Datatype {
-        MPI_Datatype((self.0 >> 32) as usize & 0xffff)
+        MPI_Datatype(DATATYPES | (self.0 >> 32) as usize & 0xff)
     }
 
     #[inline(always)]
     fn op(self) -> MPI_Op {
-        MPI_Op((self.0 >> 48) as usize)
+        MPI_Op((self.0 >> 48) as usize & 0xff)
+    }
+
+    #[inline(always)]
+    fn basic(self) -> Option<BasicType> {
+        BasicType::from_code((self.0 >> 40) as u8)
+    }
+
+    /// What is done with elements of which type.
+    #[inline(always)]
+    fn step(self) -> Option<(ReduceOp, BasicType)> {
+        Some((ReduceOp::from_code((self.0 >> 56) as u8)?, self.basic()?))
+    }
+
+    #[inline(always)]
+    fn place(self, disp: MPI_Aint) -> Option<(Rank, Disp)> {
+        Some((Rank(self.0 as u32), Disp(u64::try_from(disp).ok()?)))
     }
 
     #[inline(always)]
@@ -62,6 +86,28 @@ impl Aim {
     fn target(self, disp: MPI_Aint, count: c_int) -> Target<c_int> {
         Target::new(self.rank(), disp, count, self.datatype())
     }
+}
+
+/// The fast path of calls on one element.
+#[inline(always)]
+fn accumulate_one(path: &DirectPath<'_>, origin: Memory, aim: Aim, disp: MPI_Aint) -> Option<bool> {
+    let ((op, basic), (rank, disp)) = (aim.step()?, aim.place(disp)?);
+    let from = |len: usize| origin.readable_at_all(len as u64);
+    Some(path.try_accumulate(from, WordStep::accumulate(op, basic), op, rank, disp))
+}
+
+/// Likewise.
+#[inline(always)]
+fn fetch_one(
+    path: &DirectPath<'_>,
+    origin: Memory,
+    result: Memory,
+    aim: Aim,
+    disp: MPI_Aint,
+) -> Option<bool> {
+    let ((op, basic), (rank, disp)) = (aim.step()?, aim.place(disp)?);
+    let buffers = |len: usize| spans_apart(origin, result, len as u64);
+    Some(path.try_fetch_and_op(buffers, WordStep::fetch(op, basic), rank, disp))
 }
 
 #[inline(always)]
@@ -106,8 +152,16 @@ unsafe extern "C" fn rma_guest_place(win: MPI_Win) -> PlaceNumber {
 
 // SAFETY: likewise.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn rma_guest_dense_size(datatype: MPI_Datatype) -> u64 {
-    dense_size(datatype)
+unsafe extern "C" fn rma_guest_datatype(datatype: MPI_Datatype) -> u64 {
+    let code = basic_type(datatype).map_or(0, BasicType::code);
+    dense_size(datatype) << 32 | u64::from(code) << 8 | datatype.0 as u64 & 0xff
+}
+
+// SAFETY: likewise.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rma_guest_op(op: MPI_Op) -> u64 {
+    let code = reduce_op(op).map_or(0, ReduceOp::code);
+    u64::from(code) << 8 | op.0 as u64 & 0xff
 }
 
 /// Declares functions of the guest, each with what it tries first and the call of programs that is its slow path.
@@ -149,16 +203,16 @@ for_guest! {
         |path| path.try_get(origin.writable_at_all(len)?, Rank(rank), Disp(disp)),
         else MPI_Get_c(origin, len as MPI_Count, MPI_BYTE, rank as c_int, disp as MPI_Aint, len as MPI_Count, MPI_BYTE, place.handle());
     fn accumulate(origin: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_accumulate";
-        |path| accumulate_words(path, &aim.origin(origin, count), &aim.target(disp, count), aim.op()).is_some(),
+        |path| if count == 1 { accumulate_one(path, origin, aim, disp)? } else { accumulate_words(path, &aim.origin(origin, count), &aim.target(disp, count), aim.op()).is_some() },
         else MPI_Accumulate(origin, count, aim.datatype(), aim.rank(), disp, count, aim.datatype(), aim.op(), place.handle());
     fn get_accumulate(origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_get_accumulate";
-        |path| get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(disp, count), aim.op()).is_some(),
+        |path| if count == 1 { fetch_one(path, origin, result, aim, disp)? } else { get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(disp, count), aim.op()).is_some() },
         else MPI_Get_accumulate(origin, count, aim.datatype(), result, count, aim.datatype(), aim.rank(), disp, count, aim.datatype(), aim.op(), place.handle());
     fn fetch_and_op(origin: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_fetch_and_op";
-        |path| get_accumulate_words(path, &aim.origin(origin, 1), &aim.origin(result, 1), &aim.target(disp, 1), aim.op()).is_some(),
+        |path| fetch_one(path, origin, result, aim, disp)?,
         else MPI_Fetch_and_op(origin, result, aim.datatype(), aim.rank(), disp, aim.op(), place.handle());
     fn compare_and_swap(origin: Memory, compare: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_compare_and_swap";
-        |path| compare_and_swap_on(path, origin, compare, result, &aim.target(disp, 1)).is_some(),
+        |path| compare_and_swap_on(path, origin, compare, result, aim.basic()?, aim.place(disp)?).is_some(),
         else MPI_Compare_and_swap(origin, compare, result, aim.datatype(), aim.rank(), disp, place.handle());
     fn lock(kind: c_int, rank: c_int; place) = "rma_guest_lock";
         |path| path.try_lock(lock_kind(kind)?, peer(rank)?),
