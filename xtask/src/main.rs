@@ -52,6 +52,7 @@ enum Command {
     Scale(scale::Args),
     Fuzz(sanitize::FuzzArgs),
     Asan(sanitize::AsanArgs),
+    Miri(sanitize::MiriArgs),
 }
 
 /// What a command ends with: its exit status, or why it could not be carried out.
@@ -88,5 +89,6 @@ fn run(command: Command) -> Outcome {
         Command::Scale(args) => scale::run(&workspace, &args),
         Command::Fuzz(args) => sanitize::fuzz(&workspace, &args),
         Command::Asan(args) => sanitize::asan(&workspace, &args),
+        Command::Miri(_) => sanitize::miri(&workspace),
     })
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz` and `cargo xtask asan`: what needs a nightly toolchain. Both build into folders of their own.
+//! `cargo xtask fuzz`, `cargo xtask asan` and `cargo xtask miri`: what needs a nightly toolchain. All build into folders of their own.
 
 use crate::Outcome;
 use crate::workspace::Workspace;
@@ -30,6 +30,9 @@ const RUNS: [&[&str]; 4] = [
     &["-p", "rma-tests", "--test", "seeds", "fuzzing"],
 ];
 
+/// What Miri can run: tests that neither call the system nor copy by inline assembly.
+const INTERPRETED: [&str; 3] = ["elements::", "window::buffer::", "window::rank::"];
+
 /// Run the fuzzers, one after the other.
 ///
 /// Needs a nightly toolchain and a C++ compiler. New inputs are kept in target/fuzz/corpus; what fails is written there
@@ -54,6 +57,12 @@ pub(crate) struct AsanArgs {
     #[arg(value_name = "PACKAGE")]
     packages: Vec<String>,
 }
+
+/// Run tests under Miri, which finds undefined behaviour.
+///
+/// They are those of buffers and elements that need no engine. Without Miri (`rustup +nightly component add miri`) one line says so.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MiriArgs {}
 
 pub(crate) fn fuzz(workspace: &Workspace, args: &FuzzArgs) -> Outcome {
     let folder = workspace.target().join("fuzz");
@@ -96,6 +105,18 @@ pub(crate) fn asan(workspace: &Workspace, args: &AsanArgs) -> Outcome {
         all_well &= succeeds(&mut command)?;
     }
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub(crate) fn miri(workspace: &Workspace) -> Outcome {
+    let version = Command::new("cargo").args([TOOLCHAIN, "miri", "--version"]).output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        println!("Miri is not installed: no test was interpreted");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut command = Command::new("cargo");
+    command.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target().join("miri"));
+    command.args([TOOLCHAIN, "miri", "test", "-p", "rma", "--lib", "--"]).args(INTERPRETED);
+    Ok(if succeeds(&mut command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn succeeds(command: &mut Command) -> Result<bool, String> {

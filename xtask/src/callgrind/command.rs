@@ -1,11 +1,12 @@
 //! Runs `direct-path` of `rma-bench` under callgrind, once with N calls and once with 2N, and takes the difference; then the
-//! same for the calls in C.
+//! same for the calls of typed windows and those in C.
 //!
 //! Callgrind collects in the loop over the calls alone, so the profile of a run names everything that a call executes:
 //! its functions, the libraries they come from, and, for code that was inlined, the source files.
 
 use super::c_calls;
 use super::run::Repeated;
+use super::rust_calls;
 use crate::Outcome;
 use crate::workspace::Workspace;
 use std::process::{Command, ExitCode, Stdio};
@@ -27,8 +28,9 @@ const PROGRAM: &str = "direct-path";
 
 /// Count the instructions of direct calls, and check what they execute. Needs valgrind.
 ///
-/// Prints two tables of instructions per call, of the engine and of the C library, as in docs/performance.md. Fails when a
-/// communication call executes an allocation, a lock or a system call, or a call in C has more instructions than it may.
+/// Prints tables of instructions per call, of the engine, of typed windows and of the C library, as in docs/performance.md. Fails
+/// when a communication call executes an allocation, a lock or a system call, a call in C has more instructions than it may, or one
+/// of a typed window more than a few above the engine's.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Calls of the shorter run; the longer one makes twice as many. A multiple of the poll interval, so that both see as
@@ -54,13 +56,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
         return Ok(ExitCode::FAILURE);
     }
     let program = workspace.target().join("release").join(PROGRAM);
-    let mut findings = Vec::new();
+    let (mut findings, mut of_engine) = (Vec::new(), Vec::new());
     println!("| call | instructions |\n| --- | --- |");
     for (call, must_be_pure) in CALLS {
         let function = format!("direct_path::measured::{call}");
         let repeated = Repeated { program: &program, call, function: &function };
         let (instructions, profile) = repeated.measure(workspace, args.n, |profile| profile.instructions)?;
         println!("| {call} | {instructions:.1} |");
+        of_engine.push((*call, instructions));
         if args.list {
             eprintln!("{call}:\n{profile}");
         }
@@ -69,6 +72,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
             findings.extend(impurities.into_iter().map(|what| format!("{call} executes {what}")));
         }
     }
+    println!();
+    findings.extend(rust_calls::count(workspace, &program, (args.n, args.list), &of_engine)?);
     println!();
     findings.extend(c_calls::count(workspace, args.n, args.list)?);
     if findings.is_empty() {

@@ -4,5 +4,6 @@ mod c_calls;
 mod command;
 mod profile;
 mod run;
+mod rust_calls;
 
 pub(crate) use command::{Args, run};

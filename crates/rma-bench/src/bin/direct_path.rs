@@ -3,8 +3,9 @@
 //! `direct-path CALL COUNT` repeats one call on a window of one rank. The rank is its own target; the direct path treats
 //! every mapped rank alike, and without a second rank the count of instructions is the same in every run. Each call has a
 //! function of its own, so that callgrind can collect in it alone. They use the engine's window, on which both the typed
-//! windows and other interfaces stand.
+//! windows and other interfaces stand; those that begin with `typed` use the handle of a typed window.
 
+use rma::window::LockAll;
 use rma::{LockKind, ReduceOp, World};
 use rma_core::datatype::BasicType;
 use rma_core::epoch::Assert;
@@ -27,6 +28,18 @@ const CALLS: &[(&str, Measured, bool)] = &[
     ("lock_unlock", measured::lock_unlock, false),
 ];
 
+/// The calls of a typed window by name.
+const TYPED: &[(&str, Typed)] = &[
+    ("typed_put", measured::typed_put),
+    ("typed_get", measured::typed_get),
+    ("typed_fetch_op", measured::typed_fetch_op),
+    ("typed_fetch_add", measured::typed_fetch_add),
+    ("typed_flush", measured::typed_flush),
+];
+
+/// Makes one call for each of the elements, which it may use as its buffer.
+type Typed = for<'scope> fn(&LockAll<'scope, u64>, &'scope mut [u64]);
+
 /// Makes one call so many times.
 type Measured = fn(&Subject, u64);
 
@@ -42,9 +55,17 @@ struct Subject {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [call, count] = &arguments[..] else { return usage() };
+    let Ok(count) = count.parse() else { return usage() };
+    let typed = TYPED.iter().find(|(name, _)| name == call);
     let call = CALLS.iter().find(|(name, ..)| name == call);
-    let (Some((_, call, is_locked)), Ok(count)) = (call, count.parse()) else { return usage() };
-    match World::run_threads(1, |world| run(world, *call, *is_locked, count)) {
+    let ended = match (call, typed) {
+        (Some((_, call, is_locked)), _) => {
+            World::run_threads(1, |world| run(world, *call, *is_locked, count))
+        }
+        (None, Some((_, call))) => World::run_threads(1, |world| run_typed(world, *call, count)),
+        (None, None) => return usage(),
+    };
+    match ended {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("direct-path: {error}");
@@ -54,7 +75,8 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    let names: Vec<_> = CALLS.iter().map(|(name, ..)| *name).collect();
+    let typed = TYPED.iter().map(|(name, _)| *name);
+    let names: Vec<_> = CALLS.iter().map(|(name, ..)| *name).chain(typed).collect();
     eprintln!("{USAGE} {}", names.join(", "));
     ExitCode::from(2)
 }
@@ -82,9 +104,20 @@ fn run(world: &World, call: Measured, is_locked: bool, count: u64) -> rma::Resul
     window.free()
 }
 
+fn run_typed(world: &World, call: Typed, count: u64) -> rma::Result<()> {
+    let mut elements = vec![1; count as usize];
+    let mut window = world.allocate(8)?;
+    let places = &mut elements[..];
+    window.lock_all(move |all| {
+        call(all, places);
+        Ok(())
+    })?;
+    window.free()
+}
+
 /// The loops, one function each; names that xtask knows.
 mod measured {
-    use super::{Assert, Disp, LockKind, Rank, Subject};
+    use super::{Assert, Disp, LockAll, LockKind, Rank, ReduceOp, Subject};
     use std::hint::black_box;
 
     const TARGET: Rank = Rank(0);
@@ -152,6 +185,44 @@ mod measured {
             let window = black_box(&subject.window);
             window.lock(LockKind::Exclusive, TARGET, Assert::NONE).expect("a legal lock");
             window.unlock(TARGET).expect("a legal unlock");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn typed_put<'scope>(all: &LockAll<'scope, u64>, places: &'scope mut [u64]) {
+        for place in places.chunks_exact(1) {
+            all.put(place, black_box(0u32), black_box(3)).expect("a legal put");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn typed_get<'scope>(all: &LockAll<'scope, u64>, places: &'scope mut [u64]) {
+        for place in places.chunks_exact_mut(1) {
+            all.get(place, black_box(0u32), black_box(3)).expect("a legal get");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn typed_fetch_op<'scope>(all: &LockAll<'scope, u64>, places: &'scope mut [u64]) {
+        for place in places {
+            let operand = black_box(1);
+            all.fetch_op(operand, place, ReduceOp::Sum, black_box(0u32), black_box(3))
+                .expect("a legal fetch_op");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn typed_fetch_add<'scope>(all: &LockAll<'scope, u64>, places: &'scope mut [u64]) {
+        let rank = all.rank(0).expect("there is a rank 0");
+        for place in places {
+            *place = rank.fetch_add(black_box(3), black_box(1)).expect("a legal fetch_add");
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn typed_flush<'scope>(all: &LockAll<'scope, u64>, places: &'scope mut [u64]) {
+        for _ in places {
+            all.flush(black_box(0u32)).expect("a legal flush");
         }
     }
 }

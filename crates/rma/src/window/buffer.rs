@@ -167,3 +167,46 @@ impl<T: ?Sized> fmt::Debug for Lent<T> {
         f.write_str("Lent")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moves what is kept, writes where the engine would, and gives the buffer back.
+    fn filled<B: Buffer<u32>>(buffer: B) -> B {
+        let mut kept = buffer.keep();
+        let (first, len) = B::result(&mut kept);
+        let moved = Box::new(kept);
+        for at in 0..len {
+            // SAFETY: the elements stay where they are while the buffer is kept, and nothing else touches them.
+            unsafe { first.add(at).write(7 + at as u32) };
+        }
+        // SAFETY: nothing uses the address any more.
+        unsafe { B::give_back(*moved) }
+    }
+
+    #[test]
+    fn results_are_where_they_were_when_the_buffer_has_moved() {
+        assert_eq!(filled(vec![0; 3]), [7, 8, 9]);
+        let (mut array, mut list) = ([0; 2], vec![0; 4]);
+        filled(&mut array)[0] += 1;
+        assert_eq!(array, [8, 8]);
+        filled(&mut list[1..3])[1] += 1;
+        assert_eq!(list, [0, 7, 9, 0]);
+    }
+
+    #[test]
+    fn a_buffer_that_is_left_stays_until_the_values_are_cleared() {
+        let values = Values::new();
+        let mut kept = vec![1u32, 2].keep();
+        let (first, _) = Vec::result(&mut kept);
+        Vec::leave(kept, &Leftovers(&values));
+        // SAFETY: the values keep it.
+        unsafe { first.write(5) };
+        values.clear();
+        let mut lent = [1, 2];
+        let kept = Buffer::<u32>::keep(&mut lent);
+        <&mut [u32; 2]>::leave(kept, &Leftovers(&values));
+        assert_eq!(lent, [1, 2]);
+    }
+}
