@@ -72,6 +72,7 @@ impl Host for SimHost {
     }
 
     fn begin_reduce(&self, group: &Group, combine: Combine, values: &[u64]) -> Result<HostRequest> {
+        assert!(values.len() <= 33, "{} values: a host need not combine so many", values.len());
         Ok(self.begin(group, Call::Reduce(combine, values.into())))
     }
 

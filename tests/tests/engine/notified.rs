@@ -97,6 +97,19 @@ fn each_form_moves_its_data_and_raises_its_counter_once() {
     });
 }
 
+#[test]
+fn numbers_that_differ_are_learnt_by_more_ranks_than_a_host_combines_at_a_time() {
+    run(&Setup::packets(35), |rank| {
+        let of = |rank: u32| 1 + rank % 7;
+        let window = counted(rank, 1, of(rank.me));
+        for other in 0..rank.size {
+            assert_eq!(window.counters_of(Rank(other)), Ok(of(other)));
+        }
+        rank.barrier();
+        window.free().unwrap();
+    });
+}
+
 fn words4() -> &'static Datatype {
     static WORDS: std::sync::OnceLock<Datatype> = std::sync::OnceLock::new();
     WORDS.get_or_init(words)

@@ -122,8 +122,8 @@ impl Notification {
     }
 
     /// The ranks have these in use.
-    pub(crate) fn learn(&self, numbers: impl Iterator<Item = u32>) {
-        *self.others.write() = Others::Apart(numbers.collect());
+    pub(crate) fn learn(&self, numbers: Vec<u32>) {
+        *self.others.write() = Others::Apart(numbers.into());
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   compare   is every rank's number good, and all the same?
-//!   meet      each has reset its counters; where numbers differ, all are learnt
+//!   meet      each has reset its counters; where numbers differ, all are learnt, in rounds of as many as a host must combine
 //! ```
 //!
 //! With one bad number all ranks get an error, and every counter is as it was.
@@ -17,6 +17,8 @@ use crate::window::Window;
 use std::fmt;
 
 const CALL: &str = "set_counters";
+/// Numbers of a round.
+const ROUND: u32 = 32;
 
 /// All ranks of a window set how many counters they have in use.
 pub struct CounterSetting {
@@ -24,6 +26,8 @@ pub struct CounterSetting {
     number: u32,
     fault: Option<Error>,
     phase: Phase,
+    /// Where they differ, the numbers of the first ranks.
+    learnt: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -66,7 +70,13 @@ impl Window {
             core.state.needs_step = true;
             self.engine().host().begin_reduce(&self.shared().group, Combine::Min, &[wide, !wide, is_good])
         })?;
-        Ok(CounterSetting { window: self.clone(), number, fault, phase: Phase::Compare(compare) })
+        Ok(CounterSetting {
+            window: self.clone(),
+            number,
+            fault,
+            phase: Phase::Compare(compare),
+            learnt: Vec::new(),
+        })
     }
 
     /// How many counters a rank has in use.
@@ -122,10 +132,16 @@ impl CounterSetting {
             };
             let phase = std::mem::replace(&mut self.phase, Phase::Over);
             if let Phase::Meet(_, alike) = phase {
-                match alike {
-                    Some(number) => notification.learn_alike(number),
-                    None => notification.learn(values.iter().map(|number| *number as u32)),
+                if let Some(number) = alike {
+                    notification.learn_alike(number);
+                    return Ok(true);
                 }
+                self.learnt.extend(values.iter().map(|number| *number as u32));
+                if self.learnt.len() < window.shared().group.size() as usize {
+                    self.phase = self.meet(core, None)?;
+                    continue;
+                }
+                notification.learn(std::mem::take(&mut self.learnt));
                 return Ok(true);
             }
             let [least, greatest, are_good] = values[..] else { return Err(unexpected()) };
@@ -141,16 +157,19 @@ impl CounterSetting {
                 own.set_in_use(self.number);
             }
             let alike = (least == !greatest).then_some(self.number);
-            let group = &window.shared().group;
-            let mine = match alike {
-                Some(_) => vec![0],
-                None => (0..group.size())
-                    .map(|rank| if rank == group.me().0 { self.number.into() } else { u64::MAX })
-                    .collect(),
-            };
-            core.state.needs_step = true;
-            self.phase = Phase::Meet(host.begin_reduce(group, Combine::Min, &mine)?, alike);
+            self.phase = self.meet(core, alike)?;
         }
+    }
+
+    /// Begins to learn the numbers of the next ranks, if they differ; else only to meet.
+    fn meet(&self, core: &mut Core, alike: Alike) -> Result<Phase> {
+        let group = &self.window.shared().group;
+        let known = self.learnt.len() as u32;
+        let next = known..group.size().min(known + ROUND);
+        let number = |rank| if rank == group.me().0 { self.number.into() } else { u64::MAX };
+        let mine = if alike.is_some() { vec![0] } else { next.map(number).collect() };
+        core.state.needs_step = true;
+        Ok(Phase::Meet(self.window.engine().host().begin_reduce(group, Combine::Min, &mine)?, alike))
     }
 }
 
