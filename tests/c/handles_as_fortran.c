@@ -1,6 +1,7 @@
 /* Handles as Fortran's integers and back, and statuses, which are the same in both languages.
  *
- * ranks: 1 2 */
+ * ranks: 1 2
+ * peers: not mpich-abi, whose header has no MPI_Fint */
 #define RMA_MPI_FINT
 #include "check.h"
 
