@@ -215,9 +215,10 @@ fn bytes_of_others_at_any_port_change_nothing() {
         std::fs::write(end, "").unwrap();
         let run = running.finish();
         assert_eq!(run.code, Some(0), "{run:?}");
-        // A line each time that their number has doubled.
+        // A line each time that their number has doubled. With the smallest sizes most make way for others, which is no line.
         let lines = run.stderr.lines().count();
-        assert!((1..=3 * (ROUNDS.ilog2() as usize + 2)).contains(&lines), "{run:?}");
+        let least = if std::env::var_os("RMA_OP_POOL_WINDOW").is_some() { 0 } else { 1 };
+        assert!((least..=3 * (ROUNDS.ilog2() as usize + 2)).contains(&lines), "{run:?}");
     }
 }
 
