@@ -21,7 +21,8 @@ pub trait Host: Send + Sync {
     /// The group with this context makes no collectives any more, but those of its parts: what is kept for it can go.
     fn forget(&self, _context: u64) {}
 
-    /// Starts a reduction of `values`, at most 33, element by element, whose result every rank gets.
+    /// Starts a reduction of `values`, element by element, whose result every rank gets: at most 33 of them, or one more than a
+    /// sixty-fourth of a larger `RMA_WINDOWS`.
     ///
     /// # Errors
     /// As for [`Host::begin_barrier`].
