@@ -133,12 +133,14 @@ impl Supervisor {
                 endings.fill(None);
             }
         }
+        // After a cut, what is left may be what was just killed.
+        let has_left = cut.is_none() && !left.is_empty();
         let cut = cut.unwrap_or(Ending::Passed);
         let mut endings: Vec<_> = endings
             .into_iter()
             .map(|ending| ending.unwrap_or_else(|| (cut.clone(), start.elapsed())))
             .collect();
-        if let Some((ending @ Ending::Passed, _)) = endings.last_mut().filter(|_| !left.is_empty()) {
+        if let Some((ending @ Ending::Passed, _)) = endings.last_mut().filter(|_| has_left) {
             *ending = Ending::Failed(format!("left processes behind: {}", left.join(", ")));
         }
         endings
