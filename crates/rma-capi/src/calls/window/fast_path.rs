@@ -205,7 +205,8 @@ pub(super) fn try_compare_and_swap(
     win: MPI_Win,
 ) -> Option<()> {
     let (path, basic) = (find_cached(win)?, datatype::basic_type(target.datatype)?);
-    compare_and_swap_on(path, origin, compare, result, basic, target.place()?)
+    let element = (basic, dense_size(target.datatype));
+    compare_and_swap_on(path, origin, compare, result, element, target.place()?)
 }
 
 /// Likewise, on a path that is known.
@@ -215,10 +216,10 @@ pub(super) fn compare_and_swap_on(
     origin: Memory,
     compare: Memory,
     result: Memory,
-    basic: BasicType,
+    (basic, len): (BasicType, u64),
     (rank, disp): (Rank, Disp),
 ) -> Option<()> {
-    let (kernel, len) = (CompareAndSwap::new(basic)?, basic.size() as u64);
+    let kernel = CompareAndSwap::new(basic)?;
     if !are_apart(origin, result, len) {
         return None;
     }

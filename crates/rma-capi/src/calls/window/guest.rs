@@ -66,6 +66,11 @@ impl Aim {
         BasicType::from_code((self.0 >> 40) as u8)
     }
 
+    #[inline(always)]
+    fn element(self) -> Option<(BasicType, u64)> {
+        self.basic().map(|basic| (basic, basic.size() as u64))
+    }
+
     /// What is done with elements of which type.
     #[inline(always)]
     fn step(self) -> Option<(ReduceOp, BasicType)> {
@@ -212,7 +217,7 @@ for_guest! {
         |path| fetch_one(path, origin, result, aim, disp)?,
         else MPI_Fetch_and_op(origin, result, aim.datatype(), aim.rank(), disp, aim.op(), place.handle());
     fn compare_and_swap(origin: Memory, compare: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_compare_and_swap";
-        |path| compare_and_swap_on(path, origin, compare, result, aim.basic()?, aim.place(disp)?).is_some(),
+        |path| compare_and_swap_on(path, origin, compare, result, aim.element()?, aim.place(disp)?).is_some(),
         else MPI_Compare_and_swap(origin, compare, result, aim.datatype(), aim.rank(), disp, place.handle());
     fn lock(kind: c_int, rank: c_int; place) = "rma_guest_lock";
         |path| path.try_lock(lock_kind(kind)?, peer(rank)?),
