@@ -185,7 +185,8 @@ fn bytes_of_others_at_any_port_change_nothing() {
     const ROUNDS: usize = 40;
     for (channel, ports) in [("tcp", 3), ("ofi", 6)] {
         let variables = &[("RMA_CHANNEL", channel)];
-        if channel == "ofi" && run(1, "rank", variables).code != Some(0) {
+        // A rank alone opens no channel, so two look whether there is one.
+        if channel == "ofi" && run(2, "rank", variables).code != Some(0) {
             eprintln!("skipped: no libfabric is installed (Debian: libfabric1)");
             continue;
         }
