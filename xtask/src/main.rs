@@ -6,6 +6,7 @@ mod abi;
 mod bench;
 mod callgrind;
 mod cluster;
+mod failures;
 mod fortran;
 mod guest;
 mod install;

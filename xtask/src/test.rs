@@ -3,12 +3,15 @@
 //! A stage that fails does not hide the later ones, except that nothing is run that did not build. Each stage has a limit
 //! of its own and all together have [`TOTAL_LIMIT`]; a stage over its limit is ended with everything it started.
 
+use crate::failures::Failures;
 use crate::stage::{Ending, Supervisor};
 use crate::workspace::Workspace;
 use crate::{Outcome, smallest};
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Limit for all stages together. They take 15 to 20 minutes of a quiet machine with two cores; the limit is for machines that
@@ -18,7 +21,7 @@ const TOTAL_LIMIT: Duration = Duration::from_secs(35 * 60);
 /// Run the whole suite as CI does.
 ///
 /// Formatting, house rules, lints, build, the C library against the tables of the ABI, all tests, all tests again with the smallest pools and buffers, and the models
-/// of the lock-free parts. Ends with a summary; the exit status is 0 only when every stage passed.
+/// of the lock-free parts. Ends with the tests that failed and a summary; the exit status is 0 only when every stage passed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Leave out the second pass and the models.
@@ -37,6 +40,8 @@ struct Stage {
     limit: Duration,
     /// Later stages are left out when this one fails.
     is_needed: bool,
+    /// Its output is that of tests.
+    has_tests: bool,
     command: Command,
     /// A step that runs in what the command leaves of the machine.
     beside: Option<Beside>,
@@ -63,9 +68,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
         Supervisor::new().map_err(|error| format!("this system refuses to supervise: {error}"))?;
     let start = Instant::now();
     let mut reports = Vec::new();
+    let mut failures = String::new();
     for mut stage in stages(workspace, args) {
         println!("\n== {} ==", stage.name);
         let limit = stage.limit.min(TOTAL_LIMIT.saturating_sub(start.elapsed()));
+        let tests = stage.has_tests.then(|| pass_on(&mut stage.command)).transpose();
+        let tests = tests.map_err(|error| format!("no pipe for the output of {}: {error}", stage.name))?;
         let mut names = vec![stage.name];
         let mut commands = vec![&mut stage.command];
         if let Some(beside) = &mut stage.beside {
@@ -80,8 +88,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
         for (name, (ending, time)) in names.into_iter().zip(supervisor.run_all(&mut commands, limit)) {
             reports.push(Report { name, ending, time });
         }
+        // This process' own end of the pipe, without which it has an end.
+        drop(stage.command);
+        if let Some(Ok(Ok(tests))) = tests.map(JoinHandle::join) {
+            failures += &tests.text(stage.name);
+        }
         if let Some(Beside { name, output, .. }) = &stage.beside {
-            println!("\n== {name} ==\n{}", std::fs::read_to_string(output).unwrap_or_default());
+            println!("\n== {name} ==");
+            let output = File::open(output).and_then(|output| Failures::of(output, io::stdout()));
+            failures += &output.map(|output| output.text(name)).unwrap_or_default();
         }
         let mut is_over = false;
         for Report { name, ending, .. } in &reports[first..] {
@@ -95,8 +110,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
             break;
         }
     }
-    print!("\n{}", summary(&reports, start.elapsed()));
+    print!("\n{failures}\n{}", summary(&reports, start.elapsed()));
     Ok(exit_code(&reports))
+}
+
+/// Gives the command a pipe for its output, which a thread passes on until its end.
+fn pass_on(command: &mut Command) -> io::Result<JoinHandle<io::Result<Failures>>> {
+    let (output, input) = io::pipe()?;
+    command.stdout(input.try_clone()?).stderr(input);
+    Ok(std::thread::spawn(move || Failures::of(output, io::stdout())))
 }
 
 /// The stages in order.
@@ -105,6 +127,7 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
         name,
         limit: Duration::from_secs(limit_s),
         is_needed: false,
+        has_tests: false,
         command,
         beside: None,
     };
@@ -140,7 +163,8 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
         cluster.args(["--quick", "--built"]);
         stages.push(stage("cluster", 150, cluster));
     }
-    let mut tests = stage("tests", 1300, cargo("test", &["--workspace", "--no-fail-fast"]));
+    let tests = cargo("test", &["--workspace", "--no-fail-fast"]);
+    let mut tests = Stage { has_tests: true, ..stage("tests", 1300, tests) };
     if !args.quick && args.name.is_none() {
         tests.beside = models(workspace);
     }
@@ -152,7 +176,7 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
     let mut smallest = cargo("test", &["--workspace", "--lib", "--no-fail-fast"]);
     smallest.args(smallest::PROGRAMS.iter().flat_map(|program| ["--test", program]));
     smallest.envs([smallest::MARK]).envs(smallest::VARIABLES.iter().copied());
-    stages.push(stage("tests, smallest sizes", 600, smallest));
+    stages.push(Stage { has_tests: true, ..stage("tests, smallest sizes", 600, smallest) });
     stages
 }
 

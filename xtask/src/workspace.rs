@@ -47,12 +47,12 @@ pub(crate) struct Program {
 }
 
 impl Workspace {
-    /// The workspace that this program was built from.
+    /// The workspace that cargo runs this program for, or was built from when it is started without cargo.
     pub(crate) fn find() -> Result<Self, String> {
-        // The manifest's directory at build time is `<root>/xtask`; a moved clone builds this program anew.
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .ok_or("xtask lies at the root of a file system")?;
+        // The manifest's directory is `<root>/xtask`. A target directory that is shared or moved may hold the program of another clone.
+        let manifest =
+            std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let root = Path::new(&manifest).parent().ok_or("xtask lies at the root of a file system")?;
         let output = cargo(root, "metadata")
             .args(["--no-deps", "--format-version", "1"])
             .stderr(Stdio::inherit())
