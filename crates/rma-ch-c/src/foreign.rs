@@ -56,9 +56,12 @@ pub(crate) fn text(pointer: *const c_char) -> Option<String> {
 ///
 /// # Safety
 /// All bytes zero is a value of the type, any bytes that C stores in its fields are, and its first field is a `usize`.
-pub unsafe trait Versioned: Copy {}
+pub unsafe trait Versioned: Copy {
+    /// Bytes that it had when it was first published: fields behind them are zero where C does not have them.
+    const LEAST: usize = size_of::<Self>();
+}
 
-/// Reads a structure of this version or a later one: what a later one adds must be zero.
+/// Reads a structure of any version: what an earlier one lacks is zero, and what a later one adds must be.
 ///
 /// # Errors
 /// `MPI_ERR_ARG` for null, for a size that cannot be, and for what this version does not have.
@@ -72,7 +75,7 @@ pub unsafe fn sized<T: Versioned>(pointer: *const T, name: &str) -> Result<T> {
     let ours = size_of::<T>();
     // SAFETY: not null, and the caller's promise that the first field is there.
     let size = unsafe { pointer.cast::<usize>().read_unaligned() };
-    if size < ours || size > 1 << 16 {
+    if size < T::LEAST || size > 1 << 16 {
         return Err(bad(format!("{name} has size {size}, but {ours} is expected: set it with sizeof")));
     }
     let bytes = pointer.cast::<u8>();
@@ -81,9 +84,41 @@ pub unsafe fn sized<T: Versioned>(pointer: *const T, name: &str) -> Result<T> {
         return Err(bad(format!("{name} asks for what version {VERSION} of this library does not have")));
     }
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: the structure has at least `ours` bytes, and the trait's promise about them.
+    // SAFETY: the structure has as many bytes, and the trait's promise about them and about zero.
     unsafe {
-        std::ptr::copy_nonoverlapping(bytes, value.as_mut_ptr().cast(), ours);
+        std::ptr::copy_nonoverlapping(bytes, value.as_mut_ptr().cast(), ours.min(size));
         Ok(value.assume_init())
+    }
+}
+
+/// Stores a structure where C has one of any version, whose size [`sized`] has checked: as much of it as there is room for.
+///
+/// # Safety
+/// A structure of as many bytes as its first field says, which is its size.
+pub unsafe fn store_sized<T: Versioned>(pointer: *mut T, value: &T) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let size = pointer.cast::<usize>().read_unaligned();
+        std::ptr::copy_nonoverlapping(
+            std::ptr::from_ref(value).cast::<u8>(),
+            pointer.cast::<u8>(),
+            size.min(size_of::<T>()),
+        );
+    }
+}
+
+/// Stores a text where C has room for one of `len` bytes, a zero at the end: as much of it as there is room for.
+///
+/// # Safety
+/// Null, or room for so many bytes.
+pub unsafe fn store_text(to: *mut c_char, len: usize, text: &str) {
+    if to.is_null() || len == 0 {
+        return;
+    }
+    let kept = text.len().min(len - 1);
+    // SAFETY: the caller's promise, and `kept` bytes and a zero are no more than `len`.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), to.cast::<u8>(), kept);
+        to.add(kept).write(0);
     }
 }

@@ -16,6 +16,6 @@ mod sink;
 
 pub use abi::{ChannelTable, Optional, SIZES};
 pub use channel::ForeignChannel;
-pub use foreign::{VERSION, Versioned, bad, is_outside, outside, sized, text_of};
+pub use foreign::{VERSION, Versioned, bad, is_outside, outside, sized, store_sized, store_text, text_of};
 pub use opening::Meeting;
 pub use plugin::Plugin;

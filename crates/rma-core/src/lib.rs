@@ -10,6 +10,7 @@ pub mod channel;
 pub mod config;
 pub mod control;
 pub mod datatype;
+pub mod describe;
 mod engine;
 pub mod epoch;
 pub mod error;

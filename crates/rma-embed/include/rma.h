@@ -10,7 +10,8 @@
  *   null is an error where something is needed, and everything else is believed.
  * - Any thread may make any call at any time. The functions of the two tables must not call the functions of this header
  *   that are declared with RMA_API (that is an error); those that objects bring with them are made for it.
- * - Structures begin with their size, so that later versions can add to their end: set it with sizeof.
+ * - Structures begin with their size, so that later versions can add to their end: set it with sizeof. What follows "since" was added
+ *   behind the first version of a structure.
  */
 #ifndef RMA_H
 #define RMA_H
@@ -234,7 +235,8 @@ enum {
     RMA_SEGMENT_CONTIGUOUS = 1, /* all share or none has it; one rank's memory follows that of the rank before */
     RMA_SEGMENT_SCATTERED = 2,  /* all share or none has it; each at a page of its own */
     RMA_SEGMENT_GIVEN = 3,      /* the ranks have their memory already; shared if all of it can be mapped */
-    RMA_SEGMENT_PRIVATE = 4     /* not shared */
+    RMA_SEGMENT_PRIVATE = 4,    /* not shared */
+    RMA_SEGMENT_CONTROL = 5     /* no data; ranks that can share their control memory do. For hosts whose table has takes_control */
 };
 
 typedef struct rma_segment_request {
@@ -263,7 +265,26 @@ struct rma_segment {
     /* Set by the host if it likes: called with memory after the last use of the segment. */
     void (*release)(void *memory);
     void *memory;
+    /* Since: called once for every rank of which only control memory is mapped here, ascending; that rank maps this one's as well. For
+     * RMA_SEGMENT_CONTROL, and for RMA_SEGMENT_GIVEN where the data cannot be mapped: locks are then words of shared memory. */
+    int (*add_control)(rma_segment *, uint32_t rank, void *control, uint64_t control_len);
+    /* Set by the host if each rank's memory lives until the last rank has released it. */
+    int is_counted;
 };
+
+/* A wait of the library that has lasted for some time. */
+typedef struct rma_long_wait {
+    size_t size;
+    const char *call;
+    uint64_t waited_ns;
+    /* A clause behind "for". */
+    const char *waits_for;
+} rma_long_wait;
+
+/* What the library may take from the system: the time that a thread has had a processor, by which waits tell whether to spin; and for
+ * processes that share memory, all of which say the same, barriers of memory that only rare changes pay for, and the process's number
+ * as a sign of life, which a process that spins asks after. */
+enum { RMA_SYSTEM_PROCESSOR_TIME = 1, RMA_SYSTEM_BARRIERS = 2, RMA_SYSTEM_LIFE = 4 };
 
 /* The library around the engine. Functions answer RMA_SUCCESS or a class of error; they never wait, may be called from any
  * thread, with the engine's lock or without, and must not call the engine. Those marked "optional" may be null. */
@@ -282,7 +303,48 @@ typedef struct rma_host_table {
     uint64_t (*now_ns)(void *host);
     /* Optional: the end. */
     void (*destroy)(void *host);
+    /* Since, all optional. The end of a collective is not asked for any more: its request is gone, and what others wait for of this
+     * process fails. */
+    void (*abandon_reduce)(void *host, uint64_t request);
+    void (*abandon_segment)(void *host, uint64_t request);
+    /* What the collectives under way wait for: stores a clause such as "process 3", and answers whether there is one. */
+    int (*waits_for)(void *host, char *text, size_t len);
+    /* A wait of the library lasts long (RMA_WAIT_REPORT). Without it a line goes to standard error. */
+    void (*report)(void *host, const rma_long_wait *wait);
+    /* Whether begin_segment takes RMA_SEGMENT_CONTROL. */
+    int takes_control;
+    /* RMA_SYSTEM_..., or'ed together. */
+    int system;
 } rma_host_table;
+
+/* --------------------------------------------------------------------------------------------------------------- events */
+
+enum {
+    RMA_EVENT_CALL_BEGIN = 1, RMA_EVENT_CALL_END = 2, RMA_EVENT_DIRECT = 3, RMA_EVENT_EPOCH_OPEN = 4, RMA_EVENT_EPOCH_CLOSE = 5,
+    RMA_EVENT_PACKET_SENT = 6, RMA_EVENT_PACKET_RECEIVED = 7, RMA_EVENT_WAIT_BEGIN = 8, RMA_EVENT_WAIT_END = 9,
+    RMA_EVENT_SLEEP = 10, RMA_EVENT_WINDOW_NAME = 11
+};
+#define RMA_NO_WINDOW UINT64_MAX
+
+/* What has happened, now. Valid during the call only. A number that is not listed above is of a later version. */
+typedef struct rma_event {
+    size_t size;
+    int kind;
+    /* The call, the call that opens the epoch, the kind of packet, or the window's name; null without one. */
+    const char *text;
+    /* Of a wait: a clause behind "for". */
+    const char *waits_for;
+    /* The window, as rma_window_query has it, or RMA_NO_WINDOW; a rank of it, or RMA_RANK_NULL. */
+    uint64_t window;
+    uint32_t target;
+    /* Of a packet: the process at the other end, and the lane. */
+    uint32_t peer;
+    int lane;
+    /* Of an epoch, the same at both ends; of a packet, the same at sender and receiver, from 0 for each pair and lane. */
+    uint64_t number;
+    /* Bytes of a packet, or of an operation in mapped memory (RMA_EVENT_DIRECT). */
+    uint64_t len;
+} rma_event;
 
 /* -------------------------------------------------------------------------------------------------- engine and progress */
 
@@ -297,6 +359,10 @@ typedef struct rma_engine_options {
     /* Optional: the value of a variable (RMA_SLOTS, ...), or null. Without it all have their defaults. */
     const char *(*look_up)(void *context, const char *name);
     void *look_up_context;
+    /* Since, optional: hears of epochs, packets and waits, from any thread, with the engine's lock or without; it is quick, and
+     * does not call the library. Calls on mapped memory take longer then. */
+    void (*observe)(void *context, const rma_event *event);
+    void *observe_context;
 } rma_engine_options;
 
 /* Makes an engine. When it fails, neither channel nor host is destroyed. */
@@ -305,6 +371,33 @@ RMA_API int rma_engine_create(const rma_engine_options *options, rma_engine *eng
 RMA_API int rma_engine_close(rma_engine engine, int *closed);
 /* Ends the engine, whose windows have been freed; channel and host are destroyed. */
 RMA_API int rma_engine_destroy(rma_engine engine);
+
+/* Promises that from now on one thread at a time calls the engine and what belongs to it: locks of windows made afterwards cost
+ * less. */
+RMA_API int rma_engine_promise_one_caller(rma_engine engine);
+
+/* A number that only grows. Name and text are valid for ever. */
+typedef struct rma_counter {
+    const char *name;
+    const char *text;
+    uint64_t value;
+} rma_counter;
+
+/* Elements of operations and targets in use, and the most that were at once. */
+typedef struct rma_elements {
+    size_t size;
+    uint32_t ops;
+    uint32_t most_ops;
+    uint32_t targets;
+    uint32_t most_targets;
+} rma_elements;
+
+/* What has been done, for all windows together; stores as many counters as there is room for, and in count (may be null) how many
+ * there are. rma_window_counters has those of one window. */
+RMA_API int rma_engine_counters(rma_engine engine, rma_counter *counters, size_t room, size_t *count);
+RMA_API int rma_engine_elements(rma_engine engine, rma_elements *elements);
+/* From now on operations in mapped memory of windows made afterwards are counted, too, which takes some nanoseconds each. */
+RMA_API int rma_engine_keep_statistics(rma_engine engine);
 
 /* One bounded step that never waits. news (may be null) is for rma_progress_arm, moved (may be null) whether anything did. */
 RMA_API int rma_progress_poll(rma_engine engine, uint64_t *news, int *moved);
@@ -347,6 +440,8 @@ typedef struct rma_window_spec {
 RMA_API int rma_window_begin(rma_engine engine, const rma_group *group, const rma_window_spec *spec, rma_creation *creation);
 /* window->id is 0 until the window is there. After that, and after an error, the creation is gone. */
 RMA_API int rma_creation_poll(rma_creation creation, rma_window *window);
+/* Stores what it waits for, a clause behind "for", as far as there is room. */
+RMA_API int rma_creation_waits_for(rma_creation creation, char *text, size_t len);
 /* Collective. The window is gone when the call is over. */
 RMA_API int rma_window_free(rma_window window, rma_call *call);
 
@@ -357,13 +452,24 @@ typedef struct rma_window_info {
     int flavor;
     void *memory; /* of this rank, until the window is freed */
     uint64_t len;
+    uint64_t id; /* since: the window's number on all its ranks, for events */
 } rma_window_info;
 
 RMA_API int rma_window_query(rma_window window, rma_window_info *info);
 /* Memory of a rank that is mapped here; *memory is null if it is not. */
 RMA_API int rma_window_mapped(rma_window window, uint32_t rank, void **memory, uint64_t *len, uint64_t *unit);
-/* Dynamic windows. The memory must stay until it is detached; detach is the one call that waits: for transfers to end. */
+/* What messages and events call the window. */
+RMA_API int rma_window_set_name(rma_window window, const char *name);
+/* Hints, as in rma_window_spec; those that only a creation can follow are ignored. Each rank has its own. */
+RMA_API int rma_window_set_hints(rma_window window, const char *const *hints);
+/* The value in force for a key, as far as there is room; *is_set is 0 when the window knows no such hint. */
+RMA_API int rma_window_hint(rma_window window, const char *key, char *value, size_t len, int *is_set);
+RMA_API int rma_window_counters(rma_window window, rma_counter *counters, size_t room, size_t *count);
+RMA_API int rma_window_elements(rma_window window, rma_elements *elements);
+/* Dynamic windows. The memory must stay until it is detached: until the call that rma_window_begin_detach began is over.
+ * rma_window_detach is the one function that waits: for transfers to end. */
 RMA_API int rma_window_attach(rma_window window, void *memory, uint64_t len);
+RMA_API int rma_window_begin_detach(rma_window window, const void *memory, rma_call *call);
 RMA_API int rma_window_detach(rma_window window, const void *memory);
 
 /* ---------------------------------------------------------------------------------------------------- synchronization */
@@ -378,6 +484,8 @@ enum { RMA_NOCHECK = 1024, RMA_NOPRECEDE = 2048, RMA_NOPUT = 4096, RMA_NOSTORE =
 /* Whether a call is over; then, and after an error, it is gone. Dropping one with rma_call_forget leaves its effect open. */
 RMA_API int rma_call_poll(rma_call call, int *done);
 RMA_API int rma_call_forget(rma_call call);
+/* Stores what a call waits for, a clause behind "for", as far as there is room: for reports of calls that take long. */
+RMA_API int rma_call_waits_for(rma_call call, char *text, size_t len);
 
 /* All of these begin a call: MPI_Win_fence and so on. */
 RMA_API int rma_fence(rma_window window, int assertion, rma_call *call);
@@ -435,6 +543,25 @@ RMA_API int rma_rput(rma_window window, const rma_buffer *origin, const rma_targ
 RMA_API int rma_rget(rma_window window, const rma_buffer *result, const rma_target *target, rma_call *call);
 RMA_API int rma_raccumulate(rma_window window, const rma_buffer *origin, int op, const rma_target *target, rma_call *call);
 RMA_API int rma_rget_accumulate(rma_window window, const rma_buffer *origin, const rma_buffer *result, int op, const rma_target *target, rma_call *call);
+
+/* ----------------------------------------------------------------------------------------------------------- fast paths */
+
+/* Calls where every instruction counts: those that are over at once, on memory that is mapped here. They do what the functions of
+ * the same name do, or nothing at all, and answer RMA_AGAIN: then make the ordinary call, which also says what is wrong. A path is
+ * valid until rma_window_free is called for its window, and believed; buffers do not overlap, and len is below PTRDIFF_MAX. */
+typedef struct rma_path rma_path;
+RMA_API int rma_window_path(rma_window window, const rma_path **path);
+RMA_API int rma_path_put(const rma_path *path, const void *origin, size_t len, uint32_t target, uint64_t disp);
+RMA_API int rma_path_get(const rma_path *path, void *result, size_t len, uint32_t target, uint64_t disp);
+RMA_API int rma_path_accumulate(const rma_path *path, const void *origin, size_t count, rma_type type, int op, uint32_t target, uint64_t disp);
+RMA_API int rma_path_fetch_and_op(const rma_path *path, const void *origin, void *result, rma_type type, int op, uint32_t target, uint64_t disp);
+RMA_API int rma_path_compare_and_swap(const rma_path *path, const void *origin, const void *compare, void *result, rma_type type, uint32_t target, uint64_t disp);
+/* Without assertions. */
+RMA_API int rma_path_lock(const rma_path *path, int kind, uint32_t target);
+RMA_API int rma_path_unlock(const rma_path *path, uint32_t target);
+RMA_API int rma_path_flush(const rma_path *path, uint32_t target);
+RMA_API int rma_path_flush_all(const rma_path *path);
+RMA_API int rma_path_sync(const rma_path *path);
 
 /* ----------------------------------------------------------------------------------------------------------- datatypes */
 

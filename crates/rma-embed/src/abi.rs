@@ -47,6 +47,18 @@ pub(crate) struct Segment {
     pub(crate) add: unsafe extern "C" fn(*mut Segment, *const SegmentPart) -> c_int,
     pub(crate) release: Optional<unsafe extern "C" fn(*mut c_void)>,
     pub(crate) memory: *mut c_void,
+    pub(crate) add_control: unsafe extern "C" fn(*mut Segment, u32, *mut c_void, u64) -> c_int,
+    pub(crate) is_counted: c_int,
+}
+
+/// `rma_long_wait`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongWait {
+    pub(crate) size: usize,
+    pub(crate) call: *const c_char,
+    pub(crate) waited_ns: u64,
+    pub(crate) waits_for: *const c_char,
 }
 
 /// `rma_host_table`: the library around the engine, in C.
@@ -67,6 +79,12 @@ pub struct HostTable {
     pub(crate) locality: Optional<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
     pub(crate) now_ns: Optional<unsafe extern "C" fn(*mut c_void) -> u64>,
     pub(crate) destroy: Optional<unsafe extern "C" fn(*mut c_void)>,
+    pub(crate) abandon_reduce: Optional<unsafe extern "C" fn(*mut c_void, u64)>,
+    pub(crate) abandon_segment: Optional<unsafe extern "C" fn(*mut c_void, u64)>,
+    pub(crate) waits_for: Optional<unsafe extern "C" fn(*mut c_void, *mut c_char, usize) -> c_int>,
+    pub(crate) report: Optional<unsafe extern "C" fn(*mut c_void, *const LongWait)>,
+    pub(crate) takes_control: c_int,
+    pub(crate) system: c_int,
 }
 
 /// `rma_engine_options`.
@@ -81,6 +99,44 @@ pub(crate) struct EngineOptions {
     pub(crate) me: u32,
     pub(crate) look_up: Optional<unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_char>,
     pub(crate) look_up_context: *mut c_void,
+    pub(crate) observe: Optional<unsafe extern "C" fn(*mut c_void, *const Event)>,
+    pub(crate) observe_context: *mut c_void,
+}
+
+/// `rma_event`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) size: usize,
+    pub(crate) kind: c_int,
+    pub(crate) text: *const c_char,
+    pub(crate) waits_for: *const c_char,
+    pub(crate) window: u64,
+    pub(crate) target: u32,
+    pub(crate) peer: u32,
+    pub(crate) lane: c_int,
+    pub(crate) number: u64,
+    pub(crate) len: u64,
+}
+
+/// `rma_counter`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counter {
+    pub(crate) name: *const c_char,
+    pub(crate) text: *const c_char,
+    pub(crate) value: u64,
+}
+
+/// `rma_elements`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elements {
+    pub(crate) size: usize,
+    pub(crate) ops: u32,
+    pub(crate) most_ops: u32,
+    pub(crate) targets: u32,
+    pub(crate) most_targets: u32,
 }
 
 /// `rma_group`.
@@ -118,6 +174,7 @@ pub(crate) struct WindowInfo {
     pub(crate) flavor: c_int,
     pub(crate) memory: *mut c_void,
     pub(crate) len: u64,
+    pub(crate) id: u64,
 }
 
 /// `rma_buffer`.
@@ -145,7 +202,11 @@ pub const SIZES: &[(&str, usize)] = &[
     ("rma_segment_request", size_of::<SegmentRequest>()),
     ("rma_segment_part", size_of::<SegmentPart>()),
     ("rma_segment", size_of::<Segment>()),
+    ("rma_long_wait", size_of::<LongWait>()),
     ("rma_host_table", size_of::<HostTable>()),
+    ("rma_event", size_of::<Event>()),
+    ("rma_counter", size_of::<Counter>()),
+    ("rma_elements", size_of::<Elements>()),
     ("rma_engine_options", size_of::<EngineOptions>()),
     ("rma_group", size_of::<GroupSpec>()),
     ("rma_window_spec", size_of::<WindowSpec>()),

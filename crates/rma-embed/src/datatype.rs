@@ -9,7 +9,7 @@ use rma_core::{Error, ErrorClass, Result};
 static TYPES: Table<Datatype> = Table::new(TYPE, "a datatype");
 
 /// The code of a basic type: a handle of generation 0.
-fn code(handle: u64) -> Option<BasicType> {
+pub(crate) fn code(handle: u64) -> Option<BasicType> {
     let code = handle.checked_sub(u64::from(TYPE) << 56)?;
     u8::try_from(code).ok().and_then(BasicType::from_code)
 }

@@ -4,14 +4,18 @@ use crate::abi::{EngineOptions, HostTable};
 use crate::entry::entry;
 use crate::handle::{ENGINE, EXTERNAL_WAIT, Table};
 use crate::host::ForeignHost;
+use crate::observer::ForeignObserver;
 use crate::pointer::{In, Out, text};
 use rma_ch_c::{ForeignChannel, Versioned, bad, outside};
 use rma_core::ExternalWait;
+use rma_core::channel::{Channel, Tracer};
 use rma_core::config::EngineConfig;
 use rma_core::ids::Peer;
 use rma_core::progress::{News, NoUpper};
+use rma_core::trace::{ObservedPackets, Observer};
 use rma_core::{Engine, Error, ErrorClass, Result};
 use std::ffi::{CString, c_int};
+use std::mem::offset_of;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,9 +24,13 @@ pub(crate) static ENGINES: Table<Engine> = Table::new(ENGINE, "an engine");
 static EXTERNAL_WAITS: Table<Arc<ExternalWait>> = Table::new(EXTERNAL_WAIT, "an external wait");
 
 // SAFETY: both begin with their size, and zero is a value of numbers, pointers and functions that may be missing.
-unsafe impl Versioned for EngineOptions {}
+unsafe impl Versioned for EngineOptions {
+    const LEAST: usize = offset_of!(EngineOptions, observe);
+}
 // SAFETY: as above.
-unsafe impl Versioned for HostTable {}
+unsafe impl Versioned for HostTable {
+    const LEAST: usize = offset_of!(HostTable, abandon_reduce);
+}
 
 entry! {
     /// `rma_engine_create`.
@@ -49,6 +57,12 @@ entry! {
                 Err(Error::new(ErrorClass::Win, "rma", cause))
             }
         }
+    }
+
+    /// `rma_engine_promise_one_caller`.
+    fn rma_engine_promise_one_caller(engine: u64) {
+        ENGINES.get(engine)?.promise_one_caller();
+        Ok(())
     }
 
     /// `rma_progress_poll`.
@@ -104,7 +118,14 @@ fn create(options: &EngineOptions) -> Result<Engine> {
     // SAFETY: as above.
     let host = unsafe { ForeignHost::new(&host, options.host_context, Peer(options.me))? };
     let owners = [channel.owner(), host.owner()];
-    let engine = Engine::new(config, Box::new(channel), Arc::new(host), Box::new(NoUpper))?;
+    let (mut channel, me): (Box<dyn Channel>, _) = (Box::new(channel), Peer(options.me));
+    let context = options.observe_context;
+    let observer = options.observe.map(|function| Arc::new(ForeignObserver { function, context }));
+    let observer = observer.map(|observer| observer as Arc<dyn Observer>);
+    if observer.is_some() {
+        channel = Box::new(Tracer::new(me, channel, ObservedPackets::new(observer.clone())));
+    }
+    let engine = Engine::with_observer(config, channel, Arc::new(host), Box::new(NoUpper), observer)?;
     owners.iter().for_each(|owner| owner.store(true, Relaxed));
     Ok(engine)
 }

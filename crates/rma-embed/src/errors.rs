@@ -22,12 +22,18 @@ const OF_HOSTS: &[ErrorClass] = &[
     ErrorClass::ProcFailed,
 ];
 
+/// A text for C.
+pub(crate) fn c_text(text: &str) -> CString {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.retain(|byte| *byte != 0);
+    // Nothing is left that a C string could not hold.
+    CString::new(bytes).unwrap_or_default()
+}
+
 /// Keeps the text for `rma_error_text`; answers the number.
 pub(crate) fn keep(error: &Error) -> c_int {
-    let mut text = error.to_string().into_bytes();
-    text.retain(|byte| *byte != 0);
-    // Nothing is left that a C string could not hold. A thread that is ending has no text any more.
-    let _ = TEXT.try_with(|kept| *kept.borrow_mut() = CString::new(text).unwrap_or_default());
+    // A thread that is ending has no text any more.
+    let _ = TEXT.try_with(|kept| *kept.borrow_mut() = c_text(&error.to_string()));
     error.class() as c_int
 }
 

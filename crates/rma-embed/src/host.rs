@@ -2,13 +2,14 @@
 //!
 //! A barrier is a reduction of nothing; collectives get their names here; without segments all memory is private.
 
-use crate::abi::{Collective, HostTable, SegmentRequest as CRequest};
-use crate::errors::of_host;
+use crate::abi::{Collective, HostTable, LongWait as CLongWait, SegmentRequest as CRequest};
+use crate::errors::{c_text, of_host};
 use crate::segment::Making;
 use parking_lot::Mutex;
-use rma_ch_c::{bad, outside};
+use rma_ch_c::{bad, outside, text_of};
 use rma_core::host::{
-    Combine, Group, Host, HostRequest, Locality, Outcome, SegmentKind, SegmentRequest, SegmentSet, clock,
+    Barriers, Combine, Group, Host, HostRequest, Locality, LongWait, Outcome, SegmentKind, SegmentRequest,
+    SegmentSet, Vitals, barrier, clock, vitals,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result};
@@ -30,6 +31,7 @@ pub struct ForeignHost {
     poll_reduce: PollReduce,
     context: *mut c_void,
     me: Peer,
+    barriers: Barriers,
     calls: Mutex<Calls>,
     is_owner: Arc<AtomicBool>,
 }
@@ -50,6 +52,11 @@ enum Call {
     /// Private memory, which needs no other process.
     Ready(SegmentSet),
 }
+
+/// What of the system's a host leaves to the library: `RMA_SYSTEM_…`.
+const PROCESSOR_TIME: c_int = 1;
+const BARRIERS: c_int = 2;
+const LIFE: c_int = 4;
 
 /// A collective as C sees it, and the group behind it.
 #[repr(C)]
@@ -78,8 +85,16 @@ impl ForeignHost {
                 "the host's table has one of begin_segment and poll_segment; give both or neither",
             ));
         }
+        if table.system & !(PROCESSOR_TIME | BARRIERS | LIFE) != 0 {
+            return Err(bad(format!(
+                "the host's table has system {:#x}, which is no RMA_SYSTEM_...",
+                table.system
+            )));
+        }
+        let barriers = if table.system & BARRIERS != 0 { barrier::register() } else { Barriers::Even };
         Ok(Self {
             table: *table,
+            barriers,
             begin_reduce: table.begin_reduce.ok_or_else(|| missing("begin_reduce"))?,
             poll_reduce: table.poll_reduce.ok_or_else(|| missing("poll_reduce"))?,
             context,
@@ -196,9 +211,8 @@ impl Host for ForeignHost {
                 || Error::new(ErrorClass::NoMem, "host", format!("no memory for {} bytes", request.data_len));
             return Ok(self.open(Call::Ready(segment.ok_or_else(refused)?)));
         };
-        // The table's hosts share no control memory without data.
         let kind = match request.kind {
-            SegmentKind::Control => SegmentKind::Private,
+            SegmentKind::Control if self.table.takes_control == 0 => SegmentKind::Private,
             kind => kind,
         };
         let asked = CRequest {
@@ -236,7 +250,59 @@ impl Host for ForeignHost {
             None => clock::machine_time(),
         }
     }
+
+    fn abandon(&self, request: HostRequest) {
+        let (function, number) = match self.calls.lock().open.remove(&request.0) {
+            Some(Call::Barrier(number) | Call::Reduce(number, _)) => (self.table.abandon_reduce, number),
+            Some(Call::Segment(number, ..)) => (self.table.abandon_segment, number),
+            Some(Call::Ready(_)) | None => return,
+        };
+        if let Some(function) = function {
+            // SAFETY: a function of the table with its context.
+            outside(|| unsafe { function(self.context, number) });
+        }
+    }
+
+    fn processor_time(&self) -> Option<Duration> {
+        (self.table.system & PROCESSOR_TIME != 0).then(clock::processor_time).flatten()
+    }
+
+    fn barriers(&self) -> Barriers {
+        self.barriers
+    }
+
+    fn vitals(&self) -> Vitals {
+        if self.table.system & LIFE != 0 { vitals::vitals() } else { Vitals::default() }
+    }
+
+    fn waits_for(&self) -> Option<String> {
+        let (function, mut text) = (self.table.waits_for?, [0; MOST_TEXT]);
+        // SAFETY: a function of the table with its context, and room for as many bytes as it is told, zeroed.
+        let answer = outside(|| unsafe { function(self.context, text.as_mut_ptr(), MOST_TEXT) });
+        text[MOST_TEXT - 1] = 0;
+        // SAFETY: it ends in a zero, at the latest at the end of the room.
+        (answer != 0).then(|| unsafe { text_of(text.as_ptr()) }).flatten()
+    }
+
+    fn report(&self, wait: &LongWait<'_>) {
+        let Some(function) = self.table.report else {
+            eprintln!("rma: {wait}");
+            return;
+        };
+        let (call, waits_for) = (c_text(wait.call), c_text(wait.waits_for));
+        let told = CLongWait {
+            size: size_of::<CLongWait>(),
+            call: call.as_ptr(),
+            waited_ns: u64::try_from(wait.waited.as_nanos()).unwrap_or(u64::MAX),
+            waits_for: waits_for.as_ptr(),
+        };
+        // SAFETY: a function of the table with its context, and texts that live until it returns.
+        outside(|| unsafe { function(self.context, &told) });
+    }
 }
+
+/// Room for a clause of the host.
+const MOST_TEXT: usize = 256;
 
 unsafe extern "C" fn peer(collective: *const Collective, rank: u32) -> u32 {
     // SAFETY: C gives back the address that it got, of the first field of a `Named` that lives until the host's function returns.
@@ -267,5 +333,98 @@ impl Drop for ForeignHost {
 impl fmt::Debug for ForeignHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ForeignHost").field("me", &self.me).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::c_char;
+    use std::sync::atomic::AtomicU64;
+
+    static REPORTED_MS: AtomicU64 = AtomicU64::new(0);
+    static ABANDONED: AtomicU64 = AtomicU64::new(0);
+
+    unsafe extern "C" fn begin_reduce(
+        _: *mut c_void,
+        _: *const Collective,
+        _: c_int,
+        _: *const u64,
+        _: usize,
+        request: *mut u64,
+    ) -> c_int {
+        // SAFETY: a place for the answer.
+        unsafe { request.write(17) };
+        0
+    }
+
+    unsafe extern "C" fn poll_reduce(
+        _: *mut c_void,
+        _: u64,
+        _: *mut u64,
+        _: usize,
+        done: *mut c_int,
+    ) -> c_int {
+        // SAFETY: a place for the answer.
+        unsafe { done.write(0) };
+        0
+    }
+
+    unsafe extern "C" fn abandon(_: *mut c_void, request: u64) {
+        ABANDONED.store(request, Relaxed);
+    }
+
+    unsafe extern "C" fn waits_for(_: *mut c_void, text: *mut c_char, len: usize) -> c_int {
+        // SAFETY: as much room. There is no zero at the end.
+        unsafe { text.cast::<u8>().write_bytes(b'x', len) };
+        1
+    }
+
+    unsafe extern "C" fn report(_: *mut c_void, wait: *const CLongWait) {
+        // SAFETY: a report, with texts.
+        let (wait, [call, clause]) =
+            unsafe { (*wait, [text_of((*wait).call), text_of((*wait).waits_for)].map(Option::unwrap)) };
+        assert_eq!((call.as_str(), clause.as_str()), ("win_detach", "transfers"));
+        REPORTED_MS.store(wait.waited_ns / 1_000_000, Relaxed);
+    }
+
+    fn table() -> HostTable {
+        HostTable {
+            size: size_of::<HostTable>(),
+            begin_reduce: Some(begin_reduce),
+            poll_reduce: Some(poll_reduce),
+            begin_segment: None,
+            poll_segment: None,
+            locality: None,
+            now_ns: None,
+            destroy: None,
+            abandon_reduce: Some(abandon),
+            abandon_segment: None,
+            waits_for: Some(waits_for),
+            report: Some(report),
+            takes_control: 0,
+            system: PROCESSOR_TIME | LIFE,
+        }
+    }
+
+    #[test]
+    fn a_table_hears_of_long_waits_and_of_collectives_that_are_given_up() {
+        // SAFETY: functions that take any context.
+        let host = unsafe { ForeignHost::new(&table(), std::ptr::null_mut(), Peer(0)) }.unwrap();
+        let waited = Duration::from_millis(1500);
+        host.report(&LongWait { call: "win_detach", waited, waits_for: "transfers" });
+        assert_eq!(REPORTED_MS.load(Relaxed), 1500);
+        assert_eq!(host.waits_for().unwrap(), "x".repeat(MOST_TEXT - 1));
+        let request = host.begin_barrier(&Group::of(1, Rank(0), &[Peer(0), Peer(1)])).unwrap();
+        assert!(host.poll(request).unwrap().is_none());
+        host.abandon(request);
+        assert_eq!(ABANDONED.load(Relaxed), 17);
+        host.poll(request).unwrap_err();
+        assert!(host.processor_time().is_some() && host.vitals().own != 0);
+        assert!(matches!(host.barriers(), Barriers::Even));
+        let without = HostTable { system: 0, report: None, waits_for: None, ..table() };
+        // SAFETY: as above.
+        let host = unsafe { ForeignHost::new(&without, std::ptr::null_mut(), Peer(0)) }.unwrap();
+        assert!(host.processor_time().is_none() && host.vitals().own == 0 && host.waits_for().is_none());
     }
 }

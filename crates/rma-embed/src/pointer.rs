@@ -44,6 +44,32 @@ impl<T> Out<T> {
     }
 }
 
+impl<T: Copy> Out<T> {
+    /// Stores as many elements as there are, for which there is room.
+    pub(crate) fn set_all(self, values: &[T]) {
+        if !values.is_empty() && !self.0.is_null() {
+            // SAFETY: the caller's promise that there is room for so many.
+            unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), self.0, values.len()) }
+        }
+    }
+}
+
+impl<T: Versioned> Place<T> {
+    /// Stores a structure whose size was looked at, as far as C has it.
+    pub(crate) fn set_sized(self, value: T) {
+        // SAFETY: the caller's promise that it has as many bytes as it says.
+        unsafe { rma_ch_c::store_sized(self.0, &value) }
+    }
+}
+
+impl Out<c_char> {
+    /// Stores a text in room for `len` bytes.
+    pub(crate) fn set_text(self, len: usize, text: &str) {
+        // SAFETY: the caller's promise that there is so much room.
+        unsafe { rma_ch_c::store_text(self.0, len, text) }
+    }
+}
+
 impl<T> Place<T> {
     pub(crate) fn set(self, value: T) {
         // SAFETY: not null and aligned, and the caller's promise that it is a place for a `T`.

@@ -13,6 +13,8 @@ use std::ffi::{c_int, c_void};
 pub(crate) struct Making {
     head: Segment,
     parts: Vec<SegmentPart>,
+    /// Ranks of which only control memory is mapped.
+    controls: Vec<SegmentPart>,
 }
 
 /// A cache line, to which control memory is aligned.
@@ -40,7 +42,9 @@ impl Drop for Release {
 impl Making {
     pub(crate) fn new() -> Self {
         let size = size_of::<Segment>();
-        Self { head: Segment { size, add, release: None, memory: std::ptr::null_mut() }, parts: Vec::new() }
+        let head =
+            Segment { size, add, release: None, memory: std::ptr::null_mut(), add_control, is_counted: 0 };
+        Self { head, parts: Vec::new(), controls: Vec::new() }
     }
 
     pub(crate) fn as_ptr(&mut self) -> *mut Segment {
@@ -49,13 +53,19 @@ impl Making {
 
     /// The segment, if it is what was asked for at rank `me`.
     pub(crate) fn finish(self, me: Rank, asked: &SegmentRequest) -> Result<SegmentSet> {
-        let Self { head, parts } = self;
+        let Self { head, parts, controls } = self;
         // From here on it is released in any case.
         let release = head.release.map(|function| Release { function, memory: head.memory });
         let refuse =
             |cause: String| Error::new(ErrorClass::Intern, "host", format!("the host's segment {cause}"));
-        if !parts.windows(2).all(|pair| pair[0].rank < pair[1].rank) {
+        let ascends = |parts: &[SegmentPart]| parts.windows(2).all(|pair| pair[0].rank < pair[1].rank);
+        if !ascends(&parts) || !ascends(&controls) {
             return Err(refuse("has its parts in no ascending order".to_owned()));
+        }
+        if let Some(twice) =
+            controls.iter().find(|control| parts.iter().any(|part| part.rank == control.rank))
+        {
+            return Err(refuse(format!("has rank {} twice", twice.rank)));
         }
         let Some(own) = parts.iter().find(|part| part.rank == me.0) else {
             return Err(refuse(format!("leaves out rank {me}, which asked for it")));
@@ -66,7 +76,7 @@ impl Making {
                 own.data_len, asked.data_len
             )));
         }
-        for part in &parts {
+        for part in parts.iter().chain(&controls) {
             if part.control.is_null()
                 || part.control_len < asked.control_len
                 || !part.control.cast::<Line>().is_aligned()
@@ -85,9 +95,25 @@ impl Making {
             control: span(part.control, part.control_len),
             data: span(part.data, part.data_len),
         });
+        let controls = controls.iter().map(|part| host::SegmentControl {
+            rank: Rank(part.rank),
+            control: span(part.control, part.control_len),
+        });
+        let (mapped, controls) = (mapped.collect(), controls.collect());
         // SAFETY: as above; and no references to it are formed, by the same promise.
-        Ok(unsafe { SegmentSet::new(mapped.collect(), Box::new(release)) })
+        let set = unsafe { SegmentSet::new(mapped, Box::new(release)).with_controls(controls) };
+        Ok(if head.is_counted != 0 { set.counted() } else { set })
     }
+}
+
+unsafe extern "C" fn add_control(segment: *mut Segment, rank: u32, control: *mut c_void, len: u64) -> c_int {
+    if segment.is_null() {
+        return ErrorClass::Arg as c_int;
+    }
+    let part = SegmentPart { rank, control, control_len: len, data: std::ptr::null_mut(), data_len: 0 };
+    // SAFETY: as in `add`.
+    unsafe { (*segment.cast::<Making>()).controls.push(part) };
+    0
 }
 
 unsafe extern "C" fn add(segment: *mut Segment, part: *const SegmentPart) -> c_int {

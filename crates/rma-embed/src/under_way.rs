@@ -4,10 +4,9 @@ use crate::entry::entry;
 use crate::handle::{CALL, Table};
 use crate::pointer::Out;
 use parking_lot::Mutex;
-use rma_core::Result;
-use rma_core::window::Sync;
-use rma_core::window::{OperationRequest, Window, WindowFree};
-use std::ffi::c_int;
+use rma_core::window::{Detaching, OperationRequest, Sync, Window, WindowFree};
+use rma_core::{Result, describe};
+use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
 /// A call under way.
@@ -15,6 +14,7 @@ pub(crate) enum Call {
     Sync(Window, Sync),
     Free(WindowFree),
     Request(OperationRequest),
+    Detach(Detaching),
 }
 
 static CALLS: Table<Arc<Mutex<Call>>> = Table::new(CALL, "a call");
@@ -25,6 +25,17 @@ impl Call {
             Self::Sync(window, sync) => window.poll_sync(sync),
             Self::Free(free) => free.poll(),
             Self::Request(request) => request.is_complete(),
+            Self::Detach(detaching) => Ok(detaching.is_over()),
+        }
+    }
+
+    /// A clause behind "for".
+    fn waits_for(&self) -> String {
+        match self {
+            Self::Sync(window, sync) => describe::synchronization(window, sync).text,
+            Self::Free(free) => describe::release(free).text,
+            Self::Request(request) => request.awaited().text,
+            Self::Detach(_) => "transfers into the memory to end".to_owned(),
         }
     }
 }
@@ -47,6 +58,14 @@ entry! {
             CALLS.take(call)?;
         }
         place.set(c_int::from(polled?));
+        Ok(())
+    }
+
+    /// `rma_call_waits_for`.
+    fn rma_call_waits_for(call: u64, text: Out<c_char>, len: usize) {
+        let under_way = CALLS.get(call)?;
+        let clause = under_way.lock().waits_for();
+        text.set_text(len, &clause);
         Ok(())
     }
 

@@ -4,10 +4,12 @@ use crate::abi::{GroupSpec, WindowInfo, WindowSpec as CSpec};
 use crate::engine::ENGINES;
 use crate::entry::entry;
 use crate::handle::{CREATION, Table, WINDOW};
+use crate::path::{self, Path};
 use crate::pointer::{In, Out, text};
 use crate::under_way::{Call, enter_started};
 use parking_lot::Mutex;
 use rma_ch_c::{Versioned, bad};
+use rma_core::describe;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use rma_core::mem::WriteSpan;
@@ -15,6 +17,7 @@ use rma_core::window::{Flavor, Hints, Window, WindowCreation, WindowSpec};
 use rma_core::{Error, ErrorClass, Result};
 use std::collections::HashSet;
 use std::ffi::{c_char, c_int, c_void};
+use std::mem::offset_of;
 use std::sync::Arc;
 
 pub(crate) static WINDOWS: Table<Window> = Table::new(WINDOW, "a window");
@@ -25,7 +28,9 @@ unsafe impl Versioned for GroupSpec {}
 // SAFETY: as above.
 unsafe impl Versioned for CSpec {}
 // SAFETY: as above.
-unsafe impl Versioned for WindowInfo {}
+unsafe impl Versioned for WindowInfo {
+    const LEAST: usize = offset_of!(WindowInfo, id);
+}
 
 entry! {
     /// `rma_window_begin`.
@@ -57,6 +62,7 @@ entry! {
         let place = call.needed("call")?;
         let free = WINDOWS.get(window)?.begin_free().map_err(|(_, error)| error)?;
         WINDOWS.take(window)?;
+        path::forget(window);
         place.set(enter_started(Call::Free(free))?);
         Ok(())
     }
@@ -68,14 +74,52 @@ entry! {
         let place = info.needed("info")?;
         // SAFETY: what C does with the address is the embedder's promise: nothing once the window is freed.
         let local = unsafe { window.local() };
-        place.set(WindowInfo {
+        place.set_sized(WindowInfo {
             size: asked.size,
             rank: window.rank().0,
             ranks: window.size(),
             flavor: flavor_number(window.flavor()),
             memory: local.as_mut_ptr().cast(),
             len: local.len() as u64,
+            id: window.id().to_bits().into(),
         });
+        Ok(())
+    }
+
+    /// `rma_window_path`.
+    fn rma_window_path(window: u64, path: Out<*const Path>) {
+        let place = path.needed("path")?;
+        place.set(path::of(window, WINDOWS.get(window)?));
+        Ok(())
+    }
+
+    /// `rma_window_set_name`.
+    fn rma_window_set_name(window: u64, name: *const c_char) {
+        WINDOWS.get(window)?.set_name(&text(name).unwrap_or_default());
+        Ok(())
+    }
+
+    /// `rma_window_set_hints`.
+    fn rma_window_set_hints(window: u64, hints: *const *const c_char) {
+        WINDOWS.get(window)?.set_hints(&self::hints(hints)?);
+        Ok(())
+    }
+
+    /// `rma_window_hint`.
+    fn rma_window_hint(window: u64, key: *const c_char, value: Out<c_char>, len: usize, is_set: Out<c_int>) {
+        let (window, place) = (WINDOWS.get(window)?, is_set.needed("is_set")?);
+        let key = text(key).ok_or_else(|| bad("key is null"))?;
+        let found = window.hints().into_iter().find(|(name, _)| *name == key);
+        found.iter().for_each(|(_, known)| value.set_text(len, known));
+        place.set(c_int::from(found.is_some()));
+        Ok(())
+    }
+
+    /// `rma_creation_waits_for`.
+    fn rma_creation_waits_for(creation: u64, text: Out<c_char>, len: usize) {
+        let under_way = CREATIONS.get(creation)?;
+        let awaited = describe::creation(&under_way.lock());
+        text.set_text(len, &awaited.text);
         Ok(())
     }
 
@@ -104,6 +148,14 @@ entry! {
     /// `rma_window_detach`.
     fn rma_window_detach(window: u64, memory: In<u8>) {
         WINDOWS.get(window)?.detach(memory.address().expose_provenance())
+    }
+
+    /// `rma_window_begin_detach`.
+    fn rma_window_begin_detach(window: u64, memory: In<u8>, call: Out<u64>) {
+        let place = call.needed("call")?;
+        let detaching = WINDOWS.get(window)?.begin_detach(memory.address().expose_provenance())?;
+        place.set(enter_started(Call::Detach(detaching))?);
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
  * second rank, that one does not exist, and this process's host and channel pretend. */
 #include "rma.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static int line_failed;
 
 static rma_engine engine;
 static const rma_waker *waker;
-static int reserve_answer, gives_memory, destroyed, calls_back, callback_answer, reduce_answer;
+static int reserve_answer, gives_memory, destroyed, calls_back, callback_answer, reduce_answer, sent;
 static unsigned char packet[4096];
 static int (*next_poll)(rma_sink *sink);
 
@@ -40,6 +41,7 @@ static int reserve(void *self, uint32_t peer, int lane, size_t len, void **memor
 static void commit(void *self)
 {
     (void)self;
+    sent++;
 }
 static int send_bulk(void *self, uint32_t peer, int lane, const void *head, size_t len, rma_area *body, uint64_t token)
 {
@@ -181,6 +183,22 @@ static void options(void)
         EXPECT(1, 0, "channel and host are destroyed with the engine");
     later.news = (void (*)(void))options;
     EXPECT(rma_engine_create(&all, &engine), RMA_ERR_ARG, "what version 1 of this library does not have");
+    /* Tables of the first version end earlier; what lies behind them is not looked at. */
+    host = good_host;
+    host.size = offsetof(rma_host_table, abandon_reduce);
+    host.system = 1000;
+    all = (rma_engine_options){.size = offsetof(rma_engine_options, observe), .channel = &good_channel, .host = &host};
+    all.observe_context = &host;
+    GOOD(rma_engine_create(&all, &engine));
+    GOOD(rma_engine_destroy(engine));
+    host.size--;
+    EXPECT(rma_engine_create(&all, &engine), RMA_ERR_ARG, "host has size");
+    host = good_host;
+    host.system = 8;
+    EXPECT(create(good_channel, host), RMA_ERR_ARG, "RMA_SYSTEM_");
+    host.system = RMA_SYSTEM_PROCESSOR_TIME | RMA_SYSTEM_BARRIERS | RMA_SYSTEM_LIFE;
+    GOOD(create(good_channel, host));
+    GOOD(rma_engine_destroy(engine));
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ windows */
@@ -300,6 +318,11 @@ static void handles(void)
     EXPECT(rma_window_attach(window, NULL, 8), RMA_ERR_ARG, "memory is null");
     GOOD(rma_window_detach(window, memory));
     EXPECT(rma_window_detach(window, memory), RMA_ERR_BASE, "");
+    EXPECT(rma_window_begin_detach(window, memory, &call), RMA_ERR_BASE, "");
+    GOOD(rma_window_attach(window, memory, sizeof memory));
+    GOOD(rma_window_begin_detach(window, memory, &call));
+    GOOD(finish(call));
+    GOOD(rma_window_attach(window, memory, sizeof memory));
     free_window(window);
     GOOD(rma_engine_destroy(engine));
 }
@@ -444,6 +467,204 @@ static void segments(void)
         EXPECT(1, 0, "a segment is released with its window");
 }
 
+/* Control words alone: a lock of a rank is taken there, without a packet. */
+static int begin_control(void *self, const rma_collective *name, const rma_segment_request *asked, uint64_t *request)
+{
+    (void)self, (void)name;
+    *request = 0;
+    return asked->kind == RMA_SEGMENT_CONTROL && asked->data_len == 0 ? RMA_SUCCESS : RMA_ERR_INTERN;
+}
+static int poll_control(void *self, uint64_t request, rma_segment *segment, int *done)
+{
+    (void)self, (void)request;
+    char *memory = aligned_alloc(4096, 2 * 4096);
+    memset(memory, 0, 2 * 4096);
+    segment->release = release;
+    segment->memory = memory;
+    segment->is_counted = 1;
+    rma_segment_part part = {0, memory, 4096, NULL, 0};
+    segment->add(segment, &part);
+    uint32_t other = segment_fault == 1 ? 0 : 1;
+    if (segment->add_control(NULL, 1, memory, 4096) != RMA_ERR_ARG
+        || segment->add_control(segment, other, memory + 4096, segment_fault == 2 ? 8 : 4096) != RMA_SUCCESS)
+        line_failed = 1;
+    *done = 1;
+    return RMA_SUCCESS;
+}
+
+static void control_words(void)
+{
+    rma_host_table host = good_host;
+    rma_window window;
+    rma_call call;
+    rma_window_spec spec = {.size = sizeof spec, .flavor = RMA_WINDOW_DYNAMIC};
+    host.begin_segment = begin_control;
+    host.poll_segment = poll_control;
+    GOOD(create(good_channel, host));
+    EXPECT(open_window(2, spec, &window), RMA_ERR_INTERN, "begin_segment answered");
+    host.takes_control = 1;
+    GOOD(create(good_channel, host));
+    segment_fault = 1;
+    EXPECT(open_window(2, spec, &window), RMA_ERR_INTERN, "rank 0 twice");
+    segment_fault = 2;
+    EXPECT(open_window(2, spec, &window), RMA_ERR_INTERN, "bad control memory for rank 1");
+    segment_fault = 0;
+    GOOD(open_window(2, spec, &window));
+    int before = sent;
+    GOOD(rma_lock(window, RMA_LOCK_EXCLUSIVE, 1, 0, &call));
+    GOOD(finish(call));
+    GOOD(rma_unlock(window, 1, &call));
+    GOOD(finish(call));
+    EXPECT(sent - before, 0, "a lock in shared words takes no packet");
+}
+
+/* ------------------------------------------------------------------------------------------ what engine and window tell */
+
+static int events[RMA_EVENT_WINDOW_NAME + 1];
+static uint64_t direct_len, event_window;
+
+static void observe(void *context, const rma_event *event)
+{
+    if (context != events || event->size != sizeof *event || event->kind < 1 || event->kind > RMA_EVENT_WINDOW_NAME)
+        line_failed = 1;
+    else
+        events[event->kind]++;
+    if (event->kind == RMA_EVENT_DIRECT) {
+        direct_len += event->len;
+        event_window = event->window;
+        if (event->target != 0 || strcmp(event->text, "put") != 0)
+            line_failed = 1;
+    }
+    if (event->kind == RMA_EVENT_WINDOW_NAME && strcmp(event->text, "halo") != 0)
+        line_failed = 1;
+}
+
+static void told(void)
+{
+    rma_window window;
+    rma_call call;
+    uint64_t value = 1;
+    int is_set;
+    char text[200];
+    rma_buffer origin = {&value, 1, RMA_UINT64};
+    rma_target own = {0, 0, 1, RMA_UINT64}, other = {1, 0, 1, RMA_UINT64};
+    rma_window_spec spec = {.size = sizeof spec, .len = 64, .unit = 8};
+    rma_window_info info = {.size = sizeof info};
+    rma_engine_options all = {.size = sizeof all, .channel = &good_channel, .host = &good_host};
+    all.observe = observe;
+    all.observe_context = events;
+    GOOD(rma_engine_create(&all, &engine));
+    GOOD(open_window(2, spec, &window));
+    GOOD(rma_window_set_name(window, "halo"));
+    GOOD(rma_window_query(window, &info));
+    GOOD(rma_lock_all(window, RMA_NOCHECK, &call));
+    GOOD(finish(call));
+    GOOD(rma_put(window, &origin, &own));
+    EXPECT(events[RMA_EVENT_DIRECT] == 1 && direct_len == 8 && event_window == info.id ? 0 : 1, 0, "one put, of this window");
+    EXPECT(events[RMA_EVENT_WINDOW_NAME] == 1 && events[RMA_EVENT_EPOCH_OPEN] == 1 ? 0 : 1, 0, "a name and an epoch");
+    GOOD(rma_put(window, &origin, &other));
+    GOOD(rma_flush(window, 1, &call));
+    GOOD(rma_progress_poll(engine, NULL, NULL));
+    EXPECT(events[RMA_EVENT_PACKET_SENT] > 0 ? 0 : 1, 0, "a packet");
+    GOOD(rma_call_waits_for(call, text, sizeof text));
+    EXPECT(strstr(text, "rank 1") && strstr(text, "window \"halo\"") ? 0 : 1, 0, "which rank and window");
+    memset(text, 'x', sizeof text);
+    GOOD(rma_call_waits_for(call, text, 5));
+    EXPECT(strlen(text) == 4 && text[5] == 'x' ? 0 : 1, 0, "as much as there is room for");
+    GOOD(rma_call_waits_for(call, NULL, 5));
+    EXPECT(rma_call_waits_for((rma_call){0}, text, sizeof text), RMA_ERR_ARG, "is not a call");
+    /* Of the first version: no byte behind its end is written. */
+    info.size = offsetof(rma_window_info, id);
+    info.id = 77;
+    GOOD(rma_window_query(window, &info));
+    EXPECT(info.id == 77 && info.ranks == 2 ? 0 : 1, 0, "an earlier structure");
+    const char *hints[] = {"accumulate_ordering", "rar", "unknown", "1", NULL};
+    GOOD(rma_window_set_hints(window, hints));
+    GOOD(rma_window_hint(window, "accumulate_ordering", text, sizeof text, &is_set));
+    EXPECT(is_set && strcmp(text, "rar") == 0 ? 0 : 1, 0, "the hint");
+    GOOD(rma_window_hint(window, "unknown", text, sizeof text, &is_set));
+    EXPECT(is_set, 0, "no hint");
+    EXPECT(rma_window_hint(window, NULL, text, sizeof text, &is_set), RMA_ERR_ARG, "key is null");
+}
+
+static void fast_paths(void)
+{
+    rma_window window;
+    rma_call call;
+    const rma_path *path;
+    uint64_t value = 7, found = 0, next = 9;
+    rma_window_spec spec = {.size = sizeof spec, .len = 64, .unit = 8};
+    rma_counter counters[100];
+    rma_elements elements = {.size = sizeof elements};
+    size_t count;
+    GOOD(create(good_channel, good_host));
+    GOOD(rma_engine_promise_one_caller(engine));
+    GOOD(open_window(1, spec, &window));
+    EXPECT(rma_window_path((rma_window){1}, &path), RMA_ERR_ARG, "is not a window");
+    EXPECT(rma_window_path(window, NULL), RMA_ERR_ARG, "path is null");
+    GOOD(rma_window_path(window, &path));
+    EXPECT(rma_path_put(path, &value, sizeof value, 0, 0), RMA_AGAIN, "no epoch");
+    if (rma_path_lock(path, RMA_LOCK_EXCLUSIVE, 0) == RMA_AGAIN) {
+        GOOD(rma_lock(window, RMA_LOCK_EXCLUSIVE, 0, 0, &call));
+        GOOD(finish(call));
+    }
+    EXPECT(rma_path_lock(path, 3, 0), RMA_AGAIN, "no kind of lock");
+    GOOD(rma_path_put(path, &value, sizeof value, 0, 3));
+    GOOD(rma_path_get(path, &found, sizeof found, 0, 3));
+    EXPECT(found == 7 ? 0 : 1, 0, "what was put");
+    GOOD(rma_path_accumulate(path, &value, 1, RMA_UINT64, RMA_SUM, 0, 3));
+    GOOD(rma_path_fetch_and_op(path, &value, &found, RMA_UINT64, RMA_SUM, 0, 3));
+    EXPECT(found == 14 ? 0 : 1, 0, "what was added up");
+    EXPECT(rma_path_fetch_and_op(path, NULL, &found, RMA_UINT64, RMA_SUM, 0, 3), RMA_AGAIN, "no origin");
+    GOOD(rma_path_get(path, &found, sizeof found, 0, 3));
+    GOOD(rma_path_compare_and_swap(path, &next, &found, &value, RMA_UINT64, 0, 3));
+    uint64_t two[2] = {1, 2};
+    GOOD(rma_path_accumulate(path, two, 2, RMA_UINT64, RMA_SUM, 0, 3));
+    GOOD(rma_path_get(path, two, sizeof two, 0, 3));
+    EXPECT(value == 21 && two[0] == 10 && two[1] == 2 ? 0 : 1, 0, "what was swapped and added to");
+    EXPECT(rma_path_put(path, &value, sizeof value, 0, 8), RMA_AGAIN, "behind the end");
+    EXPECT(rma_path_put(path, &value, sizeof value, 1, 0), RMA_AGAIN, "no such rank");
+    EXPECT(rma_path_put(path, &value, sizeof value, RMA_RANK_NULL, 0), RMA_AGAIN, "no rank");
+    EXPECT(rma_path_accumulate(path, two, SIZE_MAX, RMA_UINT64, RMA_SUM, 0, 0), RMA_AGAIN, "more than there can be");
+    EXPECT(rma_path_accumulate(path, two, 1, RMA_UINT64, 99, 0, 0), RMA_AGAIN, "no operation");
+    EXPECT(rma_path_compare_and_swap(path, two, two, &found, RMA_DOUBLE_INT, 0, 0), RMA_AGAIN, "no words");
+    int flushed = rma_path_flush(path, 0), all = rma_path_flush_all(path), synchronized = rma_path_sync(path);
+    EXPECT(flushed <= 0 && all <= 0 && synchronized <= 0 ? 0 : 1, 0, "done or not");
+    if (rma_path_unlock(path, 0) == RMA_AGAIN) {
+        GOOD(rma_unlock(window, 0, &call));
+        GOOD(finish(call));
+    }
+    EXPECT(rma_path_get(path, &found, sizeof found, 0, 3), RMA_AGAIN, "the epoch is over");
+    free_window(window);
+
+    GOOD(rma_engine_keep_statistics(engine));
+    GOOD(open_window(1, spec, &window));
+    GOOD(rma_engine_counters(engine, NULL, 0, &count));
+    EXPECT(count > 20 && count < 100 ? 0 : 1, 0, "so many counters");
+    EXPECT(rma_window_counters(window, NULL, 1, &count), RMA_ERR_ARG, "counters is null");
+    GOOD(rma_lock(window, RMA_LOCK_EXCLUSIVE, 0, 0, &call));
+    GOOD(finish(call));
+    rma_buffer buffer = {two, 2, RMA_UINT64};
+    rma_target target = {0, 0, 2, RMA_UINT64};
+    GOOD(rma_put(window, &buffer, &target));
+    GOOD(rma_unlock(window, 0, &call));
+    GOOD(finish(call));
+    counters[1].name = "as it was";
+    GOOD(rma_engine_counters(engine, counters, 1, NULL));
+    EXPECT(strcmp(counters[1].name, "as it was") == 0 && strcmp(counters[0].name, "packets_sent") == 0 ? 0 : 1, 0, "as much as there is room for");
+    GOOD(rma_window_counters(window, counters, 100, &count));
+    uint64_t puts = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(counters[i].name, "mapped_puts") == 0 && counters[i].text[0] != 0)
+            puts = counters[i].value;
+    EXPECT(puts == 1 ? 0 : 1, 0, "one put");
+    GOOD(rma_window_elements(window, &elements));
+    GOOD(rma_engine_elements(engine, &elements));
+    EXPECT((int)elements.ops, 0, "nothing is under way");
+    free_window(window);
+    GOOD(rma_engine_destroy(engine));
+}
+
 int main(void)
 {
     if (rma_version() != RMA_VERSION)
@@ -452,5 +673,8 @@ int main(void)
     handles();
     tables();
     segments();
+    control_words();
+    told();
+    fast_paths();
     return line_failed;
 }

@@ -4,11 +4,13 @@
 //! time is begun, answered by a [`HostRequest`], and polled. They may be called from any thread, with or without the
 //! engine's lock held, so a host never calls the engine back.
 
+pub mod barrier;
 pub mod clock;
 mod group;
 mod need;
 mod private;
 mod services;
+pub mod vitals;
 
 pub use group::Group;
 pub use need::{Awaited, HeldLock, Instance, Need, Place, Way};

@@ -39,7 +39,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The creation of a window under way.
 pub struct WindowCreation {
-    engine: Engine,
+    pub(crate) engine: Engine,
     group: Group,
     spec: WindowSpec,
     hints: Hints,
@@ -111,11 +111,11 @@ impl WindowCreation {
         Ok(Self { engine, group, spec, hints, fault, number, phase })
     }
 
-    pub(super) fn group(&self) -> &Group {
+    pub(crate) fn group(&self) -> &Group {
         &self.group
     }
 
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 

@@ -19,7 +19,7 @@ use std::fmt;
 
 /// The end of a window under way.
 pub struct WindowFree {
-    window: Window,
+    pub(crate) window: Window,
     phase: Phase,
 }
 

@@ -48,6 +48,11 @@ impl OperationRequest {
         Need::Operation(self.window, self.target)
     }
 
+    /// The same with its clause.
+    pub fn awaited(&self) -> Awaited {
+        Awaited::one(format!("rank {} to answer an operation with a request", self.target), self.need())
+    }
+
     /// Moves the engine a step, and looks.
     ///
     /// # Errors
@@ -68,11 +73,7 @@ impl OperationRequest {
         if self.is_complete()? {
             return Ok(());
         }
-        let describe = || {
-            let text = format!("rank {} to answer an operation with a request", self.target);
-            Awaited::one(text, self.need())
-        };
-        self.engine.wait_until(self.call, &describe, &mut || Ok(self.is_complete()?.then_some(())))
+        self.engine.wait_until(self.call, &|| self.awaited(), &mut || Ok(self.is_complete()?.then_some(())))
     }
 }
 

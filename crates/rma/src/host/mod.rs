@@ -4,7 +4,6 @@
 //! advances; nothing here waits and nothing calls the engine. [`Places`] knows which processes share a node.
 
 mod arena;
-mod barrier;
 mod layout;
 mod memory;
 mod node_memory;
@@ -12,7 +11,6 @@ mod places;
 mod runtime;
 mod segment;
 mod space;
-mod vitals;
 mod wish;
 
 #[cfg(test)]

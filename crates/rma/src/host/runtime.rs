@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use rma_core::datatype::BasicType;
 use rma_core::host::{
     Barriers, Combine, Group, Host, HostRequest, Locality, LongWait, Outcome, SegmentRequest, SegmentSet,
-    Vitals, clock,
+    Vitals, barrier, clock, vitals,
 };
 use rma_core::ids::{Peer, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
@@ -93,7 +93,7 @@ impl RuntimeHost {
             places,
             node_memory,
             direct,
-            barriers: super::barrier::register(),
+            barriers: barrier::register(),
             tell_stuck,
             running: Mutex::default(),
         }
@@ -203,7 +203,7 @@ impl Host for RuntimeHost {
     }
 
     fn vitals(&self) -> Vitals {
-        super::vitals::vitals()
+        vitals::vitals()
     }
 
     fn barriers(&self) -> Barriers {

@@ -2,12 +2,12 @@
 //!
 //! Every process registers before it maps memory of another, so the barrier reaches all that share memory with the caller.
 
-use rma_core::host::Barriers;
+use super::Barriers;
 use rustix::thread::{MembarrierCommand, membarrier};
 
 /// Registers this process; what it can do afterwards. A system without the call, or a filter that forbids it, costs this
 /// process an ordering with each small accumulate, and its bulk ones their speed.
-pub(super) fn register() -> Barriers {
+pub fn register() -> Barriers {
     match membarrier(MembarrierCommand::RegisterGlobalExpedited) {
         Ok(()) => Barriers::Remote(order_all),
         Err(_) => Barriers::Own,

@@ -5,14 +5,15 @@
 //! its descriptor is readable (pidfd_open(2)). A number may have been given to a new process; that counts as
 //! alive.
 
-use rma_core::host::Vitals;
+use super::Vitals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 
-pub(super) fn vitals() -> Vitals {
+/// The sign of life of this process, for hosts whose processes are those of the system.
+pub fn vitals() -> Vitals {
     Vitals { own: namespace().map_or(0, |space| vital(space, getpid())), has_ended }
 }
 
