@@ -2,7 +2,7 @@
 
 use super::object::Win;
 use super::requested::Operation;
-use super::transfer::{Elements, Origin, Target, dense, here_of_accumulate, named, predefined, sides};
+use super::transfer::{Origin, Sides, Target, dense, predefined, with_op, with_result};
 use crate::abi::*;
 use crate::arguments::{Wide, count};
 use crate::process::Sought;
@@ -69,10 +69,9 @@ pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, 
     if let (Some(len), Some((rank, disp))) = (dense(&origin, &target), target.place()) {
         return call.put(origin.address.readable("origin_addr", len)?, rank, disp);
     }
-    let (here, there) = (Elements::of_origin(&origin, &target)?, Elements::at_target(&target)?);
-    let Some((rank, disp)) = target.place() else { return target.nowhere() };
     // SAFETY: the buffer is good until the operation is complete, by the contract of `Memory`.
-    unsafe { call.put_typed(here.origin(), rank, there.area(disp)) }
+    let run = |sides: Sides| unsafe { call.put_typed(sides.origin(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.map_or(Ok(()), run)
 }
 
 pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, window: &Win) -> Result<()> {
@@ -80,10 +79,9 @@ pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, 
     if let (Some(len), Some((rank, disp))) = (dense(&origin, &target), target.place()) {
         return call.get(origin.address.writable("origin_addr", len)?, rank, disp);
     }
-    let (here, there) = (Elements::of_origin(&origin, &target)?, Elements::at_target(&target)?);
-    let Some((rank, disp)) = target.place() else { return target.nowhere() };
     // SAFETY: as in `put`.
-    unsafe { call.get_typed(here.destination(), rank, there.area(disp)) }
+    let run = |sides: Sides| unsafe { call.get_typed(sides.destination(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.map_or(Ok(()), run)
 }
 
 pub(crate) fn rput<C: Wide>(
@@ -93,11 +91,9 @@ pub(crate) fn rput<C: Wide>(
     window: &Win,
 ) -> Result<Operation> {
     let call = window.inner.notifying(counter(notify)?);
-    let (here, there) = (Elements::of_origin(&origin, &target)?, Elements::at_target(&target)?);
-    let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
     // SAFETY: as in `put`.
-    let request = unsafe { call.rput(here.origin(), rank, there.area(disp)) }?;
-    Ok(Operation(Some(request)))
+    let run = |sides: Sides| unsafe { call.rput(sides.origin(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.map(run).transpose().map(Operation)
 }
 
 pub(crate) fn rget<C: Wide>(
@@ -107,11 +103,9 @@ pub(crate) fn rget<C: Wide>(
     window: &Win,
 ) -> Result<Operation> {
     let call = window.inner.notifying(counter(notify)?);
-    let (here, there) = (Elements::of_origin(&origin, &target)?, Elements::at_target(&target)?);
-    let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
     // SAFETY: as in `put`.
-    let request = unsafe { call.rget(here.destination(), rank, there.area(disp)) }?;
-    Ok(Operation(Some(request)))
+    let run = |sides: Sides| unsafe { call.rget(sides.destination(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.map(run).transpose().map(Operation)
 }
 
 /// With a request or without.
@@ -124,20 +118,17 @@ pub(crate) fn accumulate<C: Wide>(
     is_requested: bool,
 ) -> Result<Operation> {
     let call = window.inner.notifying(counter(notify)?);
-    let (here, there) = (Elements::of_origin(&origin, &target)?, Elements::at_target(&target)?);
-    let op = predefined(handle)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
-    let (from, area) = (here.origin(), there.area(disp));
-    // SAFETY: as in `put`.
-    let request = unsafe {
-        match is_requested {
-            true => call.raccumulate(from, op, rank, area).map(Some),
-            false => call.accumulate(from, op, rank, area).map(|()| None),
+    let request = with_op(&origin, &target, handle, |sides, op| {
+        let (from, area) = (sides.origin(), sides.area());
+        // SAFETY: as in `put`.
+        unsafe {
+            match is_requested {
+                true => call.raccumulate(from, op, sides.rank, area).map(Some),
+                false => call.accumulate(from, op, sides.rank, area).map(|()| None),
+            }
         }
-    };
-    let request = request
-        .map_err(|error| named(error, handle, target.datatype, &[("origin_datatype", origin.datatype)]))?;
-    Ok(Operation(request))
+    });
+    Ok(Operation(request?.flatten()))
 }
 
 /// With a request or without.
@@ -152,20 +143,15 @@ pub(crate) fn get_accumulate<C: Wide>(
 ) -> Result<Operation> {
     let call = window.inner.notifying(counter(notify)?);
     let op = predefined(handle)?;
-    let there = Elements::at_target(&target)?;
-    let back = Elements::of_result(&result, &target)?;
-    let here = here_of_accumulate(&origin, &target, &back, &there, op)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
-    here.check_apart(&back)?;
-    let (from, to, area) = (here.origin(), back.destination(), there.area(disp));
-    // SAFETY: as in `put`.
-    let request = unsafe {
-        match is_requested {
-            true => call.rget_accumulate(from, to, op, rank, area).map(Some),
-            false => call.get_accumulate(from, to, op, rank, area).map(|()| None),
+    let request = with_result(&origin, &result, &target, op, handle, |sides, to| {
+        let (from, area) = (sides.origin(), sides.area());
+        // SAFETY: as in `put`.
+        unsafe {
+            match is_requested {
+                true => call.rget_accumulate(from, to, op, sides.rank, area).map(Some),
+                false => call.get_accumulate(from, to, op, sides.rank, area).map(|()| None),
+            }
         }
-    };
-    let request =
-        request.map_err(|error| named(error, handle, target.datatype, &sides(&origin, &result, op)))?;
-    Ok(Operation(request))
+    });
+    Ok(Operation(request?.flatten()))
 }

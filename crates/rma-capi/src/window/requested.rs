@@ -2,7 +2,7 @@
 //! collectives.
 
 use super::object;
-use super::transfer::{Elements, Origin, Target, here_of_accumulate, named, predefined, sides};
+use super::transfer::{Origin, Sides, Target, predefined, with_op, with_result};
 use crate::abi::*;
 use crate::arguments::{Out, Wide};
 use crate::process::Sought;
@@ -35,22 +35,16 @@ pub(crate) fn start(win: MPI_Win, request: Out<MPI_Request>, operation: Operatio
 
 pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<Operation> {
     let window = object::get(win)?;
-    let here = Elements::of_origin(&origin, &target)?;
-    let there = Elements::at_target(&target)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
     // SAFETY: the buffer is good until the operation is complete, by the contract of `Memory`.
-    let request = unsafe { window.inner.rput(here.origin(), rank, there.area(disp)) }?;
-    Ok(Operation(Some(request)))
+    let run = |sides: Sides| unsafe { window.inner.rput(sides.origin(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.map(run).transpose().map(Operation)
 }
 
 pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<Operation> {
     let window = object::get(win)?;
-    let here = Elements::of_origin(&origin, &target)?;
-    let there = Elements::at_target(&target)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
     // SAFETY: as in `put`.
-    let request = unsafe { window.inner.rget(here.destination(), rank, there.area(disp)) }?;
-    Ok(Operation(Some(request)))
+    let run = |sides: Sides| unsafe { window.inner.rget(sides.destination(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.map(run).transpose().map(Operation)
 }
 
 pub(crate) fn accumulate<C: Wide>(
@@ -60,15 +54,11 @@ pub(crate) fn accumulate<C: Wide>(
     win: MPI_Win,
 ) -> Result<Operation> {
     let window = object::get(win)?;
-    let here = Elements::of_origin(&origin, &target)?;
-    let there = Elements::at_target(&target)?;
-    let op = predefined(handle)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
     // SAFETY: as in `put`.
-    let request = unsafe { window.inner.raccumulate(here.origin(), op, rank, there.area(disp)) };
-    let request = request
-        .map_err(|error| named(error, handle, target.datatype, &[("origin_datatype", origin.datatype)]))?;
-    Ok(Operation(Some(request)))
+    with_op(&origin, &target, handle, |sides, op| unsafe {
+        window.inner.raccumulate(sides.origin(), op, sides.rank, sides.area())
+    })
+    .map(Operation)
 }
 
 pub(crate) fn get_accumulate<C: Wide>(
@@ -80,16 +70,9 @@ pub(crate) fn get_accumulate<C: Wide>(
 ) -> Result<Operation> {
     let window = object::get(win)?;
     let op = predefined(handle)?;
-    let there = Elements::at_target(&target)?;
-    let back = Elements::of_result(&result, &target)?;
-    let here = here_of_accumulate(&origin, &target, &back, &there, op)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere().map(|()| Operation(None)) };
-    here.check_apart(&back)?;
     // SAFETY: as in `put`.
-    let request = unsafe {
-        window.inner.rget_accumulate(here.origin(), back.destination(), op, rank, there.area(disp))
-    };
-    let request =
-        request.map_err(|error| named(error, handle, target.datatype, &sides(&origin, &result, op)))?;
-    Ok(Operation(Some(request)))
+    with_result(&origin, &result, &target, op, handle, |sides, to| unsafe {
+        window.inner.rget_accumulate(sides.origin(), to, op, sides.rank, sides.area())
+    })
+    .map(Operation)
 }

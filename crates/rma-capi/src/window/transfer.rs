@@ -113,19 +113,15 @@ pub(crate) fn get_accumulate<C: Wide>(
         };
         return window.inner.get_accumulate_elements(from, old, kernel, rank, disp);
     }
-    let there = Elements::at_target(&target)?;
-    let back = Elements::of_result(&result, &target)?;
-    let here = here_of_accumulate(&origin, &target, &back, &there, op)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere() };
-    here.check_apart(&back)?;
-    // SAFETY: both buffers are good until the operation is complete, by the contract of `Memory`.
-    let done =
-        unsafe { window.inner.get_accumulate(here.origin(), back.destination(), op, rank, there.area(disp)) };
-    done.map_err(|error| named(error, handle, target.datatype, &sides(&origin, &result, op)))
+    with_result(&origin, &result, &target, op, handle, |sides, to| {
+        // SAFETY: both buffers are good until the operation is complete, by the contract of `Memory`.
+        unsafe { window.inner.get_accumulate(sides.origin(), to, op, sides.rank, sides.area()) }
+    })
+    .map(Option::unwrap_or_default)
 }
 
-/// The sides of a get-accumulate that count, for [`named`].
-pub(crate) fn sides<C: Wide>(
+/// The buffers of a get-accumulate that count, for [`named`].
+fn buffers_of<C: Wide>(
     origin: &Origin<C>,
     result: &Origin<C>,
     op: ReduceOp,
@@ -205,35 +201,61 @@ fn not_compared(datatype: MPI_Datatype) -> Error {
 
 #[cold]
 fn put_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
-    let here = Elements::of_origin(&origin, &target)?;
-    let there = Elements::at_target(&target)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere() };
     // SAFETY: as in `get_accumulate`.
-    unsafe { window.inner.put_typed(here.origin(), rank, there.area(disp)) }
+    let run = |sides: &Sides| unsafe { window.inner.put_typed(sides.origin(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.as_ref().map_or(Ok(()), run)
 }
 
 #[cold]
 fn get_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
-    let here = Elements::of_origin(&origin, &target)?;
-    let there = Elements::at_target(&target)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere() };
     // SAFETY: as in `get_accumulate`.
-    unsafe { window.inner.get_typed(here.destination(), rank, there.area(disp)) }
+    let run =
+        |sides: &Sides| unsafe { window.inner.get_typed(sides.destination(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.as_ref().map_or(Ok(()), run)
 }
 
 #[cold]
 fn accumulate_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>, handle: MPI_Op) -> Result<()> {
-    let here = Elements::of_origin(&origin, &target)?;
-    let there = Elements::at_target(&target)?;
-    let op = predefined(handle)?;
-    let Some((rank, disp)) = target.place() else { return target.nowhere() };
     // SAFETY: as in `get_accumulate`.
-    let done = unsafe { window.inner.accumulate_typed(here.origin(), op, rank, there.area(disp)) };
+    with_op(&origin, &target, handle, |sides, op| unsafe {
+        window.inner.accumulate_typed(sides.origin(), op, sides.rank, sides.area())
+    })
+    .map(Option::unwrap_or_default)
+}
+
+/// Runs an accumulate on decoded sides, unless it has no target; its errors name the handles.
+pub(crate) fn with_op<C: Wide, R>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    handle: MPI_Op,
+    run: impl FnOnce(&Sides, ReduceOp) -> Result<R>,
+) -> Result<Option<R>> {
+    let sides = Sides::decode(origin, target)?;
+    let op = predefined(handle)?;
+    let done = sides.map(|sides| run(&sides, op)).transpose();
     done.map_err(|error| named(error, handle, target.datatype, &[("origin_datatype", origin.datatype)]))
 }
 
+/// Runs a get-accumulate on decoded sides, unless it has no target; its errors name the handles.
+pub(crate) fn with_result<C: Wide, R>(
+    origin: &Origin<C>,
+    result: &Origin<C>,
+    target: &Target<C>,
+    op: ReduceOp,
+    handle: MPI_Op,
+    run: impl FnOnce(&Sides, Destination<'_>) -> Result<R>,
+) -> Result<Option<R>> {
+    let there = Elements::at_target(target)?;
+    let back = Elements::of_result(result, target)?;
+    let here = here_of_accumulate(origin, target, &back, &there, op)?;
+    let Some(sides) = Sides::new(here, there, target)? else { return Ok(None) };
+    sides.here.check_apart(&back)?;
+    let done = run(&sides, back.destination()).map(Some);
+    done.map_err(|error| named(error, handle, target.datatype, &buffers_of(origin, result, op)))
+}
+
 /// What a get-accumulate brings: with `MPI_NO_OP` nothing, whatever the arguments.
-pub(crate) fn here_of_accumulate<C: Wide>(
+fn here_of_accumulate<C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     back: &Elements,
@@ -246,9 +268,43 @@ pub(crate) fn here_of_accumulate<C: Wide>(
     }
 }
 
+/// Both sides of a call with their datatypes, and where its target is.
+pub(crate) struct Sides {
+    here: Elements,
+    there: Elements,
+    pub(crate) rank: Rank,
+    disp: Disp,
+}
+
+impl Sides {
+    /// Of a call with one buffer; `None` when its target is `MPI_PROC_NULL`.
+    pub(crate) fn decode<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Result<Option<Self>> {
+        Self::new(Elements::of_origin(origin, target)?, Elements::at_target(target)?, target)
+    }
+
+    fn new<C: Wide>(here: Elements, there: Elements, target: &Target<C>) -> Result<Option<Self>> {
+        match target.place() {
+            Some((rank, disp)) => Ok(Some(Self { here, there, rank, disp })),
+            None => target.nowhere().map(|()| None),
+        }
+    }
+
+    pub(crate) fn origin(&self) -> window::Origin<'_> {
+        window::Origin { base: self.here.address.as_ptr(), count: self.here.count, ty: &self.here.datatype }
+    }
+
+    pub(crate) fn destination(&self) -> Destination<'_> {
+        self.here.destination()
+    }
+
+    pub(crate) fn area(&self) -> TargetArea<'_> {
+        TargetArea { disp: self.disp, count: self.there.count, ty: &self.there.datatype }
+    }
+}
+
 /// One side of a call, with its datatype.
 #[derive(Clone)]
-pub(crate) struct Elements {
+struct Elements {
     address: Memory,
     count: u64,
     datatype: Datatype,
@@ -265,36 +321,28 @@ impl Elements {
         Ok(Self { address: side.address, count, datatype })
     }
 
-    pub(crate) fn of_origin<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
+    fn of_origin<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
         Self::new(["origin_addr", "origin_count", "origin_datatype"], side, target)
     }
 
-    pub(crate) fn of_result<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
+    fn of_result<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
         Self::new(["result_addr", "result_count", "result_datatype"], side, target)
     }
 
-    pub(crate) fn at_target<C: Wide>(target: &Target<C>) -> Result<Self> {
+    fn at_target<C: Wide>(target: &Target<C>) -> Result<Self> {
         let datatype = committed("target_datatype", target.datatype)?;
         Ok(Self { address: Memory::NULL, count: count("target_count", target.count)?, datatype })
     }
 
     /// Checks that what this side reads and what the other writes have no byte in common.
-    pub(crate) fn check_apart(&self, result: &Self) -> Result<()> {
+    fn check_apart(&self, result: &Self) -> Result<()> {
         let [reads, writes] =
             [self, result].map(|side| Touched::by(side.address, side.count, &side.datatype));
         check_apart(ORIGIN_AND_RESULT, reads.into_iter(), writes.into_iter())
     }
 
-    pub(crate) fn origin(&self) -> window::Origin<'_> {
-        window::Origin { base: self.address.as_ptr(), count: self.count, ty: &self.datatype }
-    }
-
-    pub(crate) fn destination(&self) -> Destination<'_> {
+    fn destination(&self) -> Destination<'_> {
         Destination { base: self.address.as_mut_ptr(), count: self.count, ty: &self.datatype }
-    }
-
-    pub(crate) fn area(&self, disp: Disp) -> TargetArea<'_> {
-        TargetArea { disp, count: self.count, ty: &self.datatype }
     }
 }
 
