@@ -62,6 +62,16 @@ int main(int argc, char **argv)
     NAMES(MPI_Accumulate(from, 1, MPI_DOUBLE, target, 0, 1, MPI_DOUBLE, MPI_NO_OP, win), MPI_ERR_OP, "MPI_NO_OP",
           "accumulate");
 
+    /* No elements are combined by any operation. */
+    OK(MPI_Accumulate(from, 0, MPI_BYTE, target, 0, 0, MPI_BYTE, MPI_SUM, win));
+    OK(MPI_Accumulate(NULL, 0, MPI_INT, target, 0, 0, MPI_INT, MPI_MINLOC, win));
+    OK(MPI_Get_accumulate(from, 0, MPI_BYTE, back, 0, MPI_BYTE, target, 0, 0, MPI_BYTE, MPI_SUM, win));
+    OK(MPI_Get_accumulate(from, 0, doubles, back, 0, doubles, target, 0, 0, doubles, MPI_BAND, win));
+    OK(MPI_Raccumulate(from, 0, MPI_BYTE, target, 0, 0, MPI_BYTE, MPI_PROD, win, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Rget_accumulate(from, 0, MPI_BYTE, back, 0, MPI_BYTE, target, 0, 0, MPI_BYTE, MPI_SUM, win, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    NAMES(MPI_Accumulate(from, 0, MPI_BYTE, target, 0, 0, MPI_BYTE, MPI_OP_NULL, win), MPI_ERR_OP, "op is", "MPI_OP_NULL");
     OK(MPI_Win_unlock_all(win));
     for (int i = 0; i < 4; i++)
         CHECK(memory[i] == 0);

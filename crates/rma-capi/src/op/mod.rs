@@ -8,5 +8,5 @@ mod predefined;
 mod user;
 
 pub(crate) use object::{OPS, Twin, combine, unknown, user};
-pub(crate) use predefined::{reduce_op, refused};
+pub(crate) use predefined::{kernel, reduce_op, refused};
 pub(crate) use user::{Function, UserOp};

@@ -3,7 +3,8 @@
 use crate::abi::*;
 use crate::datatype;
 use rma::{Error, ErrorClass};
-use rma_core::kernel::ReduceOp;
+use rma_core::datatype::BasicType;
+use rma_core::kernel::{Kernel, ReduceOp};
 
 /// The number of the first handle of an operation.
 const FIRST: usize = MPI_OP_NULL.0;
@@ -40,6 +41,13 @@ const PREDEFINED: [(MPI_Op, ReduceOp); 14] = [
 #[inline]
 pub(crate) fn reduce_op(op: MPI_Op) -> Option<ReduceOp> {
     *OPERATIONS.get(op.0.wrapping_sub(FIRST))?
+}
+
+/// The kernel of an accumulate on `len` bytes of elements. No elements may be combined by any operation, also one that is not defined on
+/// their type: the standard leaves it open, other libraries take it, and bindings of other languages make such calls.
+#[inline]
+pub(crate) fn kernel(op: ReduceOp, basic: BasicType, len: u64) -> Option<Kernel> {
+    Kernel::new(op, basic).or_else(|| (len == 0).then(|| Kernel::new(ReduceOp::Replace, basic)).flatten())
 }
 
 /// Whether an operation can be used in a reduction: `MPI_REPLACE` and `MPI_NO_OP` are for accumulates only.

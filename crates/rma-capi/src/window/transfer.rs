@@ -81,7 +81,7 @@ pub(crate) fn accumulate<C: Wide>(
     let basic = datatype::basic_type(target.datatype).filter(|_| origin.datatype == target.datatype);
     match (dense(&origin, &target), target.place(), basic) {
         (Some(len), Some((rank, disp)), Some(basic)) => {
-            let kernel = kernel(op, target.datatype, basic)?;
+            let kernel = kernel(op, target.datatype, basic, len)?;
             window.inner.accumulate(origin.address.readable("origin_addr", len)?, kernel, rank, disp)
         }
         _ => accumulate_any(window, origin, target, op),
@@ -436,8 +436,8 @@ pub(crate) fn is_same<C: Wide>(side: &Origin<C>, target: &Target<C>) -> bool {
 }
 
 #[inline]
-fn kernel(handle: MPI_Op, datatype: MPI_Datatype, basic: BasicType) -> Result<Kernel> {
-    let known = op::reduce_op(handle).and_then(|op| Kernel::new(op, basic));
+fn kernel(handle: MPI_Op, datatype: MPI_Datatype, basic: BasicType, len: u64) -> Result<Kernel> {
+    let known = op::reduce_op(handle).and_then(|op| op::kernel(op, basic, len));
     known.ok_or_else(|| op::refused(handle, datatype))
 }
 

@@ -44,8 +44,8 @@ impl Aim {
     }
 
     /// The kernel; the error that the operation is not one on such elements.
-    fn kernel(self, op: MPI_Op, datatype: MPI_Datatype) -> Result<Kernel> {
-        Kernel::new(self.op, self.basic).ok_or_else(|| op::refused(op, datatype))
+    fn kernel(self, len: usize, op: MPI_Op, datatype: MPI_Datatype) -> Result<Kernel> {
+        op::kernel(self.op, self.basic, len as u64).ok_or_else(|| op::refused(op, datatype))
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) extern "C" fn accumulate<N: Named>(
     }
     let body = move || {
         let window = window::get(win)?;
-        window.inner.accumulate(from, aim.kernel(op, datatype)?, aim.rank(), disp)
+        window.inner.accumulate(from, aim.kernel(from.len(), op, datatype)?, aim.rank(), disp)
     };
     call(N::NAME, move || Raiser::Win(win), move |_| body())
 }
@@ -123,8 +123,8 @@ pub(super) extern "C" fn get_accumulate<N: Named>(
     }
     let body = move || {
         let window = window::get(win)?;
-        let kernel = aim.kernel(op, datatype)?;
         let result = old.writable("result_addr", len)?;
+        let kernel = aim.kernel(result.len(), op, datatype)?;
         // MPI_NO_OP reads no operand: any address will do that has as many bytes.
         let operand = match aim.op {
             ReduceOp::NoOp => result.as_read(),
