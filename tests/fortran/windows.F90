@@ -27,6 +27,8 @@ program windows
   logical :: flag
   type(c_ptr) :: base
   integer, pointer :: given(:)
+  DATATYPE :: precise, ranged, pairs
+  real(kind(1d0)), asynchronous :: reals(4), sums(4)
 
   bad = 0
   call MPI_Init(ierr)
@@ -107,6 +109,30 @@ program windows
   call MPI_Win_unlock(0, allocated_win, ierr)
   call check(mine == ranks, 'get')
   call MPI_Win_free(allocated_win, ierr)
+
+  ! Types by precision and range, alone and in a type of the program.
+  call MPI_Type_create_f90_real(15, MPI_UNDEFINED, precise, ierr)
+  call MPI_Type_create_f90_integer(9, ranged, ierr)
+  call MPI_Type_contiguous(2, precise, pairs, ierr)
+  call MPI_Type_commit(pairs, ierr)
+  reals = [(rank + i * 0.5d0, i = 1, 4)]
+  sums = -1
+  bytes = 4 * 8
+  call MPI_Win_create(sums, bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierr)
+  disp = 0
+  call MPI_Win_fence(0, win, ierr)
+  call MPI_Put(reals, 4, precise, next, disp, 4, precise, win, ierr)
+  call MPI_Win_fence(0, win, ierr)
+  call MPI_Accumulate(reals, 2, pairs, next, disp, 4, precise, MPI_SUM, win, ierr)
+  call MPI_Win_fence(0, win, ierr)
+  call check(count(sums == [(2 * mod(rank + ranks - 1, ranks) + i * 1d0, i = 1, 4)]) == 4, 'precise')
+  memory(1:2) = [rank, -1]
+  disp = 3
+  call MPI_Get_accumulate(memory, 1, ranged, memory(2), 1, ranged, next, disp, 1, ranged, MPI_REPLACE, win, ierr)
+  call MPI_Win_fence(MPI_MODE_NOSUCCEED, win, ierr)
+  call check(ierr == MPI_SUCCESS .and. memory(2) /= -1, 'ranged')
+  call MPI_Win_free(win, ierr)
+  call MPI_Type_free(pairs, ierr)
 
   call MPI_Allreduce(bad, everywhere, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
   if (rank == 0 .and. everywhere == 0) print '(a)', 'no errors'

@@ -119,6 +119,38 @@ fn the_command_puts_the_guest_in_front_by_itself() {
     }
 }
 
+/// A profiler that is an object of its own, in front of the guest, sees the program's calls, and what it calls is taken over.
+#[test]
+fn a_profiler_may_stand_in_front() {
+    if is_second_pass() {
+        return;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("profiler/profiler.c");
+    for host in [Library::mpich(), Library::open_mpi()].into_iter().flatten() {
+        let name = host.name;
+        let (job, folder) = host.one_program(2, &program("rma-guest"), "win_fence");
+        let object = folder.path().join("libprofiler.so");
+        host.shared_object(&source, &object);
+        let object = object.display().to_string();
+        let variables = [("LD_PRELOAD", object.as_str()), ("RMA_GUEST_VERBOSE", "1")];
+        let ended = job.variables(&variables).limit(LIMIT).run();
+        assert!(ended.status.success() && ended.stdout.contains("no errors"), "{name}: {ended:#?}");
+        assert!(ended.stderr.contains("the window is taken over"), "{name}: {}", ended.stderr);
+        for rank in 0..2 {
+            let line =
+                ended.stdout.lines().find(|line| line.starts_with(&format!("profiler of rank {rank}:")));
+            let numbers: Vec<u32> = line.map_or_else(Vec::new, |line| {
+                line.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+            });
+            assert!(
+                numbers.len() == 3 && numbers.iter().all(|number| *number > 0),
+                "{name}: {}",
+                ended.stdout
+            );
+        }
+    }
+}
+
 /// Fortran's bindings come to names that the guest has, by either module, and their windows are taken over.
 #[test]
 fn windows_of_fortran_programs_are_taken_over() {

@@ -54,8 +54,24 @@ macro_rules! as_they_are {
     )*};
 }
 
-// `MPI_BOTTOM` is null in every ABI.
-as_they_are!(c_int, Aint, Count, *const c_void, *mut c_void);
+as_they_are!(c_int, Aint, Count);
+
+/// `MPI_IN_PLACE`, which stands for no memory in calls on windows: in MPICH's ABI the last address, in the others 1, as the library
+/// knows it. `MPI_BOTTOM` is null in every ABI.
+const IN_PLACE: [usize; 2] = [usize::MAX, 1];
+
+macro_rules! addresses {
+    ($($ty:ty: $without:path),*) => {$(
+        impl Argument for $ty {
+            #[inline(always)]
+            fn own(self, _: Handle) -> Result<Self, Box<Failure>> {
+                Ok(if self.addr() == IN_PLACE[0] { $without(IN_PLACE[1]) } else { self })
+            }
+        }
+    )*};
+}
+
+addresses!(*const c_void: std::ptr::without_provenance, *mut c_void: std::ptr::without_provenance_mut);
 
 impl Argument for Type {
     #[inline(always)]
@@ -121,5 +137,22 @@ impl Argument for Window {
     #[inline(always)]
     fn own(self, window: Handle) -> Result<Self, Box<Failure>> {
         Ok(Self(window))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_place_of_mpich_is_that_of_the_library() {
+        let own = |address: usize| {
+            let pointer = std::ptr::without_provenance::<c_void>(address);
+            pointer
+                .own(0)
+                .map(<*const c_void>::addr)
+                .unwrap_or_else(|_| unreachable!("an address is no error"))
+        };
+        assert_eq!([usize::MAX, 1, 0, 4096].map(own), [1, 1, 0, 4096]);
     }
 }

@@ -88,9 +88,10 @@ impl Side {
     }
 }
 
-/// The bytes of a call on as many elements of one type on both sides.
+/// The bytes of a call on as many elements of one type on both sides. The last half of all addresses is no program's, but
+/// `MPI_IN_PLACE` may be there.
 #[inline(always)]
-fn bytes(here: Side, there: Side, rank: Rank, disp: Aint) -> Option<u64> {
+fn bytes(origin: *const c_void, here: Side, there: Side, rank: Rank, disp: Aint) -> Option<u64> {
     if here.1.0 != there.1.0 {
         return None;
     }
@@ -98,7 +99,7 @@ fn bytes(here: Side, there: Side, rank: Rank, disp: Aint) -> Option<u64> {
         return None;
     }
     // One look at all signs.
-    if i64::from(rank.0 | here.0) | (disp as i64) < 0 {
+    if i64::from(rank.0 | here.0) | (disp as i64) | (origin.addr() as i64) < 0 {
         return None;
     }
     let size = datatype::find_predefined(there.1.0)?.dense_size();
@@ -111,8 +112,9 @@ fn bytes(here: Side, there: Side, rank: Rank, disp: Aint) -> Option<u64> {
 
 /// Rank, datatype and operation in a word, as the library takes them apart, with its own codes of the latter.
 #[inline(always)]
-fn aim(rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
-    if rank.0 < 0 {
+fn aim(buffers: usize, rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
+    // As in `bytes`, for all addresses together.
+    if i64::from(rank.0) | (buffers as i64) < 0 {
         return None;
     }
     let kind = datatype::find_predefined(kind.0)?.codes();
@@ -134,7 +136,7 @@ pub(crate) unsafe fn put(
     there: Side,
     win: Handle,
 ) -> Option<c_int> {
-    let len = bytes(here, there, rank, disp)?;
+    let len = bytes(origin, here, there, rank, disp)?;
     let place = window::place(win)?;
     // SAFETY: the window is taken over, and the program's arguments are as the standard has them. So below.
     Some(unsafe { library::put(origin, len, rank.0, disp, place) })
@@ -151,7 +153,7 @@ pub(crate) unsafe fn get(
     there: Side,
     win: Handle,
 ) -> Option<c_int> {
-    let len = bytes(here, there, rank, disp)?;
+    let len = bytes(origin, here, there, rank, disp)?;
     let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::get(origin, len, rank.0, disp, place) })
@@ -172,7 +174,7 @@ pub(crate) unsafe fn accumulate(
     if !here.is(there) {
         return None;
     }
-    let aim = aim(rank, there.1, Some(op))?;
+    let aim = aim(origin.addr(), rank, there.1, Some(op))?;
     let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::accumulate(origin, here.0, aim, disp, place) })
@@ -196,7 +198,7 @@ pub(crate) unsafe fn get_accumulate(
     if !(here.is(there) && back.is(there)) {
         return None;
     }
-    let aim = aim(rank, there.1, Some(op))?;
+    let aim = aim(origin.addr() | result.addr(), rank, there.1, Some(op))?;
     let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::get_accumulate(origin, result, here.0, aim, disp, place) })
@@ -215,7 +217,7 @@ pub(crate) unsafe fn fetch_and_op(
     op: Op,
     win: Handle,
 ) -> Option<c_int> {
-    let aim = aim(rank, kind, Some(op))?;
+    let aim = aim(origin.addr() | result.addr(), rank, kind, Some(op))?;
     let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::fetch_and_op(origin, result, aim, disp, place) })
@@ -234,7 +236,7 @@ pub(crate) unsafe fn compare_and_swap(
     disp: Aint,
     win: Handle,
 ) -> Option<c_int> {
-    let aim = aim(rank, kind, None)?;
+    let aim = aim(origin.addr() | compare.addr() | result.addr(), rank, kind, None)?;
     let place = window::place(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::compare_and_swap(origin, compare, result, aim, disp, place) })

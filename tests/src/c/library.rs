@@ -155,6 +155,17 @@ impl Library {
         Some((self.started_by(ranks, command, &program), directory))
     }
 
+    /// A shared object of one file, built against the library's header.
+    ///
+    /// # Panics
+    /// When it cannot be built.
+    pub fn shared_object(&self, source: &Path, to: &Path) {
+        let mut compile = Command::new(&self.compiler);
+        let output = compile.args(["-shared", "-fPIC", "-O1"]).arg(source).arg("-o").arg(to).output();
+        let output = output.expect("the compiler can be started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
     fn started_by(&self, ranks: u32, command: &Path, program: &Path) -> Job {
         let mut started = Command::new(command);
         started.args(&self.launcher).args(["-n", &ranks.to_string()]).arg(program);
