@@ -21,11 +21,19 @@ pub(super) struct Ended {
     pub(super) stdout: String,
     pub(super) stderr: String,
     pub(super) took: Duration,
+    /// Processes that had to be ended, since they outlived their launcher.
+    pub(super) left: Vec<String>,
 }
 
 /// Runs it. A command that is over its limit is killed with its process group.
 pub(super) fn run(command: &mut Command, limit: Duration) -> Result<Ended, String> {
-    run_while(command, limit, |_| {})
+    let ended = run_while(command, limit, |_| {})?;
+    match ended.left.as_slice() {
+        [] => Ok(ended),
+        left => {
+            Err(format!("left behind: {}\n{}{}", left.join(", "), tail(&ended.stdout), tail(&ended.stderr)))
+        }
+    }
 }
 
 /// A command that is no job: what others leave behind is none of its.
@@ -33,7 +41,7 @@ pub(super) fn ask(command: &mut Command, limit: Duration) -> Result<Ended, Strin
     finish(command, limit, |_| {}, |_| Vec::new())
 }
 
-/// The same as [`run`]; meanwhile `work` is done with the process's number.
+/// The same, also where processes were left; meanwhile `work` is done with the process's number.
 pub(super) fn run_while(
     command: &mut Command,
     limit: Duration,
@@ -84,11 +92,8 @@ fn finish(
             said()
         ));
     }
-    if !left.is_empty() {
-        return Err(format!("left behind: {}{}", left.join(", "), said()));
-    }
     let status = status.unwrap_or_else(|| std::process::ExitStatus::from_raw(0));
-    Ok(Ended { code: status.code(), stdout, stderr, took })
+    Ok(Ended { code: status.code(), stdout, stderr, took, left })
 }
 
 /// Its last lines.

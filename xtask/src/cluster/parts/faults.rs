@@ -65,17 +65,7 @@ fn suffer(bed: &Bed, launcher: Launcher, channel: &str, fault: Fault) -> Result<
         bed.machines.plug(2, true)?;
     }
     done?;
-    match ended {
-        // Hydra's own proxy on the machine that is cut off waits for its launcher.
-        Err(why)
-            if (launcher, fault) == (Launcher::Hydra, Fault::Cable) && why.starts_with("left behind: ") =>
-        {
-            if !names_rank(&why) {
-                return Err(why);
-            }
-        }
-        ended => check(&job, (launcher, fault), &ended?)?,
-    }
+    check(&job, (launcher, fault), &ended?)?;
     Ok(format!("ends after {:.1} s", took.as_secs_f32()))
 }
 
@@ -85,9 +75,14 @@ fn check(job: &Job<'_>, (launcher, fault): (Launcher, Fault), ended: &Ended) -> 
     let tells = launcher == Launcher::Hydra && fault == Fault::Rank || names_rank(&said);
     let is_good = fault == Fault::Launcher || (ended.code != Some(0) && tells);
     let late = ended.took >= job.limit;
-    match is_good && !late {
+    // Hydra's own proxy on the machine that is cut off waits for its launcher.
+    let has_left = !ended.left.is_empty() && (launcher, fault) != (Launcher::Hydra, Fault::Cable);
+    match is_good && !late && !has_left {
         true => Ok(()),
-        false => Err(format!("it ended with {:?} after {:?}\n{}", ended.code, ended.took, tail(&said))),
+        false => {
+            let Ended { code, took, left, .. } = ended;
+            Err(format!("it ended with {code:?} after {took:?} and left {left:?}\n{}", tail(&said)))
+        }
     }
 }
 

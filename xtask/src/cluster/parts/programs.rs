@@ -143,7 +143,7 @@ fn judge(expect: &Expect, ended: &Ended) -> Result<(), String> {
         Expect::Exit(status) => ended.code == Some(*status) && !lived_on,
         Expect::Death(words) => ended.code != Some(0) && !lived_on && ended.stderr.contains(words),
     };
-    let Ended { code, took, stdout, stderr } = ended;
+    let Ended { code, took, stdout, stderr, .. } = ended;
     match is_good {
         true => Ok(()),
         false => {
@@ -172,6 +172,7 @@ mod tests {
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
             took: Duration::ZERO,
+            left: Vec::new(),
         };
         judge(&Expect::NoErrors, &ended(0, "no errors\n", "")).unwrap();
         judge(&Expect::Exit(7), &ended(7, "", "")).unwrap();
