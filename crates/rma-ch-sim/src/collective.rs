@@ -16,7 +16,6 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-const PAGE: usize = 4096;
 const CONTROL_ALIGN: usize = 64;
 
 /// Name of a meeting: context, part of the group, and number of the call.
@@ -55,6 +54,7 @@ struct Part {
     data: Arc<Region>,
     data_offset: u64,
     data_len: u64,
+    data_align: usize,
 }
 
 impl Collectives {
@@ -198,7 +198,8 @@ impl Meeting {
 
     fn place_contiguously(&mut self) {
         let total = self.parts.values().try_fold(0u64, |sum, part| sum.checked_add(part.data_len));
-        let Some(data) = total.and_then(|total| Region::new(total, PAGE)).map(Arc::new) else {
+        let align = self.parts.values().map(|part| part.data_align).max().unwrap_or(1);
+        let Some(data) = total.and_then(|total| Region::new(total, align)).map(Arc::new) else {
             let what = format!("no memory for a segment of {} ranks", self.group.size());
             return self.fail(ErrorClass::NoMem, what);
         };
@@ -263,12 +264,14 @@ impl Meeting {
 impl Part {
     fn new(request: SegmentRequest) -> Option<Self> {
         let own_len = if request.kind == SegmentKind::Contiguous { 0 } else { request.own_len() };
+        let data_align = request.data_align as usize;
         Some(Self {
             control: Arc::new(Region::new(request.control_len, CONTROL_ALIGN)?),
             control_len: request.control_len,
-            data: Arc::new(Region::new(own_len, if own_len == 0 { 1 } else { PAGE })?),
+            data: Arc::new(Region::new(own_len, if own_len == 0 { 1 } else { data_align })?),
             data_offset: 0,
             data_len: request.own_len(),
+            data_align,
         })
     }
 }

@@ -21,12 +21,22 @@ fn hosts(ranks: u32, ranks_per_node: u64) -> (SimNet, Vec<SimHost>) {
     (net, hosts)
 }
 
+/// What each rank asks for.
+fn align(me: u32) -> u64 {
+    if me == 0 { SegmentRequest::PAGE } else { SegmentRequest::HUGE_PAGE }
+}
+
 fn segments(hosts: &[SimHost], kind: SegmentKind, data_len: impl Fn(u32) -> u64) -> Vec<Result<SegmentSet>> {
     let ranks = hosts.len() as u32;
     let begin = |host: &SimHost| {
         let me = host.me().0;
-        let request =
-            SegmentRequest { control_len: 100, data_len: data_len(me), kind, given: WriteSpan::EMPTY };
+        let request = SegmentRequest {
+            control_len: 100,
+            data_len: data_len(me),
+            data_align: align(me),
+            kind,
+            given: WriteSpan::EMPTY,
+        };
         host.begin_segment(&all(me, ranks), request).unwrap()
     };
     let requests: Vec<HostRequest> = hosts.iter().map(begin).collect();
@@ -88,7 +98,10 @@ fn separate_segments_are_shared_by_node_zeroed_and_aligned() {
         for member in set.parts() {
             assert_eq!((member.control.len(), member.data.len()), (100, member.rank.0 as usize * 1000));
             assert_eq!(member.control.as_mut_ptr() as usize % 64, 0);
-            assert!(member.data.is_empty() || (member.data.as_mut_ptr() as usize).is_multiple_of(4096));
+            assert!(
+                member.data.is_empty()
+                    || (member.data.as_mut_ptr() as u64).is_multiple_of(align(member.rank.0))
+            );
             let mut bytes = vec![1; member.data.len()];
             member.data.as_read().read(&mut bytes);
             assert!(bytes.iter().all(|b| *b == 0));
@@ -111,7 +124,7 @@ fn contiguous_segments_have_no_gaps() {
     for set in sets.iter().map(|s| s.as_ref().unwrap()) {
         assert_eq!(set.parts().len(), 4);
         let start = set.parts()[0].data.as_mut_ptr() as usize;
-        assert_eq!(start % 4096, 0);
+        assert_eq!(start % SegmentRequest::HUGE_PAGE as usize, 0, "the most that a rank has asked for");
         for (member, offset) in set.parts().iter().zip([0, 8, 8, 13]) {
             assert_eq!(member.data.as_mut_ptr() as usize, start + offset);
         }

@@ -244,6 +244,7 @@ typedef struct rma_segment_request {
     int kind;
     uint64_t control_len; /* zeroed, aligned to 64 */
     uint64_t data_len;    /* zeroed, unless it is given */
+    uint64_t data_align;  /* what the data are aligned to, of contiguous ones the first: a page, or more up to 2 MiB */
     void *given;
 } rma_segment_request;
 

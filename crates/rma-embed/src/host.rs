@@ -220,6 +220,7 @@ impl Host for ForeignHost {
             kind: kind as c_int,
             control_len: request.control_len,
             data_len: request.data_len,
+            data_align: request.data_align,
             given: request.given.as_mut_ptr().cast(),
         };
         let (name, mut number) = (self.name(group), 0);

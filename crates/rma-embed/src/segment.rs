@@ -88,6 +88,15 @@ impl Making {
                 return Err(refuse(format!("has bad window memory for rank {}", part.rank)));
             }
         }
+        let aligned = match asked.kind {
+            SegmentKind::Given => None,
+            SegmentKind::Contiguous => parts.iter().find(|part| part.data_len > 0),
+            _ => Some(own).filter(|own| own.data_len > 0),
+        };
+        if let Some(part) = aligned.filter(|part| !(part.data as u64).is_multiple_of(asked.data_align)) {
+            let (rank, align) = (part.rank, asked.data_align);
+            return Err(refuse(format!("has window memory for rank {rank} that is not aligned to {align}")));
+        }
         // SAFETY: the host's promise: memory mapped until it is released.
         let span = |start: *mut c_void, len: u64| unsafe { WriteSpan::new(start.cast(), len as usize) };
         let mapped = parts.iter().map(|part| host::SegmentPart {

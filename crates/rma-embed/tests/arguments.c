@@ -426,6 +426,7 @@ static int poll_segment(void *self, uint64_t data_len, rma_segment *segment, int
     case 5: part.data = NULL; break;
     case 6: segment->add(segment, &other); break;
     case 7: part.control = NULL; break;
+    case 9: part.data = memory + 4096 + 64; break;
     }
     if (segment->add(segment, NULL) != RMA_ERR_ARG || segment->add(segment, &part) != RMA_SUCCESS)
         line_failed = 1;
@@ -436,7 +437,7 @@ static int poll_segment(void *self, uint64_t data_len, rma_segment *segment, int
 static void segments(void)
 {
     static const char *const texts[] = {"", "leaves out rank 0", "bad control memory", "bad control memory", "63 bytes for 64",
-                                        "bad window memory", "no ascending order", "bad control memory", "answered 39"};
+                                        "bad window memory", "no ascending order", "bad control memory", "answered 39", "not aligned to 4096"};
     rma_host_table host = good_host;
     rma_window window;
     rma_window_info info = {.size = sizeof info};
@@ -445,7 +446,7 @@ static void segments(void)
     EXPECT(create(good_channel, host), RMA_ERR_ARG, "give both or neither");
     host.poll_segment = poll_segment;
     GOOD(create(good_channel, host));
-    for (segment_fault = 1; segment_fault <= 8; segment_fault++) {
+    for (segment_fault = 1; segment_fault <= 9; segment_fault++) {
         int before = released;
         EXPECT(open_window(1, spec, &window), segment_fault == 8 ? RMA_ERR_NO_MEM : RMA_ERR_INTERN, texts[segment_fault]);
         if (released != before + (segment_fault != 8))

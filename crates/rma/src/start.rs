@@ -12,7 +12,7 @@
 use crate::answering;
 use crate::channels::{self, ChannelKind, Distance, Exchange, LookUp, Opening, Plan, missing};
 use crate::config::{Configuration, Listen, RuntimeConfig};
-use crate::host::{HostSettings, NodeMemory, Places, RuntimeHost};
+use crate::host::{HostSettings, NodeMemory, Places, RuntimeHost, huge_pages};
 use crate::join::{self, Notice, Start};
 use crate::message::Messenger;
 use crate::network::{Candidates, Choice};
@@ -92,6 +92,9 @@ pub(crate) fn start(
         configuration.engine.spin_us = 0;
     }
     let plan = Plan::choose(&configuration.runtime.channel, look_up);
+    if configuration.runtime.debug {
+        huge_pages::want_line();
+    }
     let node_memory = node_memory(&identity, &configuration);
     let channel = open(&identity, &start, &plan, &configuration, (look_up, is_oversubscribed))?;
     let messenger = Messenger::new(me, size, &configuration.message);

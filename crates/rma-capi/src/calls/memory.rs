@@ -11,6 +11,7 @@ use crate::process::Process;
 use parking_lot::Mutex;
 use rma::host::Block;
 use rma::{Error, ErrorClass, Result};
+use rma_core::host::SegmentRequest;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -84,6 +85,9 @@ fn allocate(process: &Process, len: u64, align: usize) -> Result<*mut c_void> {
     let block = unsafe { System.alloc_zeroed(layout) };
     if block.is_null() {
         return Err(refuse());
+    }
+    if align as u64 >= SegmentRequest::HUGE_PAGE && len >= SegmentRequest::HUGE_PAGE {
+        rma::host::ask_for_huge_pages(block as usize, len);
     }
     BLOCKS.lock().insert(block as usize, Memories::Own(layout));
     Ok(block.cast())

@@ -6,16 +6,24 @@
 //! job's processes have.
 
 use super::memory::SharedMemory;
-use memmap2::{MmapOptions, MmapRaw};
 use rma_core::mem::WriteSpan;
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use std::io;
+use std::ptr;
+
+const PAGE: usize = 4096;
 
 /// Shared memory mapped here; unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
-    raw: MmapRaw,
+    start: *mut u8,
     len: usize,
 }
+
+// SAFETY: a mapping has no owner among threads, and its bytes are reached through spans alone, which any thread may use.
+unsafe impl Send for Mapping {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps all of `memory`.
@@ -23,9 +31,51 @@ impl Mapping {
     /// # Errors
     /// When the system refuses, for example because the address space is limited.
     pub fn new(memory: &SharedMemory) -> io::Result<Self> {
-        let len = usize::try_from(memory.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        let raw = MmapOptions::new().len(len).no_reserve_swap().map_raw(memory.file())?;
-        Ok(Self { raw, len })
+        Self::aligned(memory, PAGE as u64)
+    }
+
+    /// Maps all of `memory` at a multiple of `align`, a power of two.
+    ///
+    /// # Errors
+    /// As [`Mapping::new`].
+    pub fn aligned(memory: &SharedMemory, align: u64) -> io::Result<Self> {
+        let [len, align] = [memory.len(), align].map(usize::try_from);
+        let too_long = |_| io::Error::from(io::ErrorKind::OutOfMemory);
+        let (len, align) = (len.map_err(too_long)?, align.map_err(too_long)?);
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        if align <= PAGE {
+            // SAFETY: the system chooses where, so no mapping is replaced.
+            let start = unsafe { mmap(ptr::null_mut(), len.max(1), access, MapFlags::SHARED, memory, 0) }?;
+            return Ok(Self { start: start.cast(), len });
+        }
+        let whole = len.max(1).checked_next_multiple_of(PAGE);
+        let Some((whole, reserved)) = whole.and_then(|whole| Some((whole, whole.checked_add(align)?))) else {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        };
+        // SAFETY: as above. These addresses are free then, and nothing of this process's knows them.
+        let first = unsafe {
+            mmap_anonymous(
+                ptr::null_mut(),
+                reserved,
+                ProtFlags::empty(),
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }?;
+        let gap = (first as usize).next_multiple_of(align) - first as usize;
+        let start = first.wrapping_byte_add(gap);
+        // SAFETY: what is replaced is a part of the reservation above, as is what is given back on its sides.
+        unsafe {
+            let mapped = mmap(start, len.max(1), access, MapFlags::SHARED | MapFlags::FIXED, memory, 0);
+            if let Err(error) = mapped {
+                munmap(first, reserved)?;
+                return Err(error.into());
+            }
+            if gap > 0 {
+                munmap(first, gap)?;
+            }
+            munmap(start.wrapping_byte_add(whole), reserved - gap - whole)?;
+        }
+        Ok(Self { start: start.cast(), len })
     }
 
     /// Length in bytes.
@@ -49,7 +99,14 @@ impl Mapping {
     pub unsafe fn span(&self, offset: usize, len: usize) -> WriteSpan {
         // SAFETY: all `self.len` bytes are mapped readable and writable until drop, and the caller promises not to use
         // the span for longer and to form no reference.
-        let all = unsafe { WriteSpan::new(self.raw.as_mut_ptr(), self.len) };
+        let all = unsafe { WriteSpan::new(self.start, self.len) };
         all.part(offset, len)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped by the constructor with this length, and unmapped once; spans are used no more.
+        let _ = unsafe { munmap(self.start.cast(), self.len.max(1)) };
     }
 }

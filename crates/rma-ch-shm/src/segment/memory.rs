@@ -63,7 +63,7 @@ impl SharedMemory {
         let backing = config.backing();
         let mut attempts = Vec::new();
         if matches!(backing, Backing::Auto | Backing::Memfd) {
-            match Self::create_memfd(len) {
+            match Self::create_memfd(len, MemfdFlags::empty()) {
                 Ok(memory) => return Ok(memory),
                 Err(error) => attempts.push(Attempt {
                     place: "memfd".to_owned(),
@@ -86,6 +86,16 @@ impl SharedMemory {
         // The caller says what it does without.
         tracing::info!("{error}");
         Err(error)
+    }
+
+    /// Makes `len` bytes of zeros, a multiple of 2 MiB, on huge pages that the system has set aside. All of them are taken now.
+    ///
+    /// # Errors
+    /// When there are not enough of them.
+    pub fn create_huge(len: u64) -> io::Result<Self> {
+        let memory = Self::create_memfd(len, MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB)?;
+        fallocate(&memory.file, FallocateFlags::empty(), 0, len)?;
+        Ok(memory)
     }
 
     /// Takes memory that another process of this job made, which must have `len` bytes and keep them.
@@ -125,7 +135,7 @@ impl SharedMemory {
 
     /// Whether memory will be memfds, whose pages are taken when they are touched.
     pub fn will_be_memfd(config: &ShmConfig) -> bool {
-        config.backing() != Backing::File && Self::create_memfd(0).is_ok()
+        config.backing() != Backing::File && Self::create_memfd(0, MemfdFlags::empty()).is_ok()
     }
 
     /// Gives the pages of a part back to the system; they are zeros from now on. Other processes must not use the part.
@@ -137,12 +147,8 @@ impl SharedMemory {
         Ok(fallocate(&self.file, flags, offset, len)?)
     }
 
-    pub(super) fn file(&self) -> &File {
-        &self.file
-    }
-
-    fn create_memfd(len: u64) -> io::Result<Self> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    fn create_memfd(len: u64, pages: MemfdFlags) -> io::Result<Self> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | pages;
         // Systems may demand that such memory cannot be executed; old ones do not know how to say so.
         let descriptor = match memfd_create(c"rma", flags | MemfdFlags::NOEXEC_SEAL) {
             Err(Errno::INVAL) => memfd_create(c"rma", flags)?,
@@ -190,7 +196,7 @@ impl SharedMemory {
         let may_be_file = match config.backing() {
             Backing::Memfd => false,
             Backing::File => true,
-            Backing::Auto => Self::create_memfd(0).is_err(),
+            Backing::Auto => Self::create_memfd(0, MemfdFlags::empty()).is_err(),
         };
         if may_be_file { Ok(false) } else { Err(refused("its size is not sealed".to_owned())) }
     }
@@ -271,6 +277,41 @@ mod tests {
                 assert_eq!(byte, [expected], "byte {at}");
             }
         }
+    }
+
+    #[test]
+    fn huge_pages_are_had_or_refused_as_a_whole() {
+        let path = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
+        let free = std::fs::read_to_string(path).map_or(0, |text| text.trim().parse::<u64>().unwrap());
+        let more = (free + 1) * (2 << 20);
+        assert!(SharedMemory::create_huge(more).is_err(), "{free} pages are free");
+        if free > 1 {
+            let memory = SharedMemory::create_huge(2 << 20).unwrap();
+            let block = Block::new(Mapping::aligned(&memory, 2 << 20).unwrap());
+            block.write((2 << 20) - 3, &[1, 2, 3]);
+            let copy = memory.as_fd().try_clone_to_owned().unwrap();
+            let copy = SharedMemory::received(copy, 2 << 20, &config("auto", "/")).unwrap();
+            let mut bytes = [9; 5];
+            Block::new(Mapping::aligned(&copy, 2 << 20).unwrap()).read((2 << 20) - 5, &mut bytes);
+            assert_eq!(bytes, [0, 0, 1, 2, 3]);
+        }
+    }
+
+    #[test]
+    fn mappings_are_aligned_and_leave_nothing_behind() {
+        let memory = SharedMemory::create(12_288, 0, &config("auto", "/dev/shm")).unwrap();
+        let maps = || std::fs::read_to_string("/proc/self/maps").unwrap();
+        for align in [1, 4096, 1 << 21, 1 << 30] {
+            let mapping = Mapping::aligned(&memory, align).unwrap();
+            // SAFETY: the span is not kept.
+            let address = unsafe { mapping.span(0, 1) }.as_mut_ptr() as u64;
+            assert!(address.is_multiple_of(align), "{address:#x} for {align}");
+            let name = format!("{address:x}-{:x} ", address + 12_288);
+            assert!(maps().lines().any(|line| line.starts_with(&name) && line.contains("rw-s")), "{name}");
+            drop(mapping);
+            assert!(!maps().contains(&name));
+        }
+        assert!(Mapping::aligned(&memory, 1 << 63).is_err());
     }
 
     #[test]

@@ -9,8 +9,6 @@ use crate::mem::WriteSpan;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-const PAGE: usize = 4096;
-
 /// An allocation, given back when it is dropped.
 struct Region {
     start: NonNull<u8>,
@@ -27,7 +25,8 @@ impl SegmentSet {
     /// ranks. `None` when the system has no such memory. Not for requests that
     /// [must be shared](super::SegmentKind::must_be_shared), unless the group has no other rank.
     pub fn private(rank: Rank, request: &SegmentRequest) -> Option<Self> {
-        let (control, data) = (Region::new(request.control_len)?, Region::new(request.own_len())?);
+        let control = Region::new(request.control_len, SegmentRequest::PAGE)?;
+        let data = Region::new(request.own_len(), request.data_align)?;
         let part = SegmentPart {
             rank,
             control: control.span(request.control_len),
@@ -40,9 +39,9 @@ impl SegmentSet {
 }
 
 impl Region {
-    /// `len` zero bytes from the beginning of a page on.
-    fn new(len: u64) -> Option<Self> {
-        let layout = Layout::from_size_align(usize::try_from(len).ok()?.max(1), PAGE).ok()?;
+    /// `len` zero bytes at a multiple of `align`.
+    fn new(len: u64, align: u64) -> Option<Self> {
+        let layout = Layout::from_size_align(usize::try_from(len).ok()?.max(1), align as usize).ok()?;
         // SAFETY: the layout has at least one byte.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         Some(Self { start, layout })
@@ -69,12 +68,18 @@ mod tests {
 
     #[test]
     fn private_segments_are_zeroed_aligned_and_refused_when_too_large() {
-        let request =
-            |data_len, kind| SegmentRequest { control_len: 100, data_len, kind, given: WriteSpan::EMPTY };
+        let data_align = SegmentRequest::HUGE_PAGE;
+        let request = |data_len, kind| SegmentRequest {
+            control_len: 100,
+            data_len,
+            data_align,
+            kind,
+            given: WriteSpan::EMPTY,
+        };
         let segment = SegmentSet::private(Rank(3), &request(5000, SegmentKind::Separate)).unwrap();
         let [part] = segment.parts() else { panic!("one part") };
         assert_eq!((part.rank, part.control.len(), part.data.len()), (Rank(3), 100, 5000));
-        assert_eq!(part.data.as_mut_ptr() as usize % PAGE, 0);
+        assert_eq!(part.data.as_mut_ptr() as u64 % data_align, 0);
         let mut bytes = [9; 5000];
         part.data.as_read().read(&mut bytes);
         assert!(bytes.iter().all(|byte| *byte == 0));

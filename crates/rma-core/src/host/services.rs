@@ -187,8 +187,11 @@ pub enum Locality {
 pub struct SegmentRequest {
     /// Bytes of control memory, zeroed, aligned to 64.
     pub control_len: u64,
-    /// Bytes of window memory, zeroed, aligned to a page or to the end of the previous rank's.
+    /// Bytes of window memory, zeroed, aligned to `data_align` or to the end of the previous rank's.
     pub data_len: u64,
+    /// What the data are aligned to in the process of each rank that has them; of contiguous data the first rank's: a power of
+    /// two from [`SegmentRequest::PAGE`] to [`SegmentRequest::HUGE_PAGE`], the latter of which asks for huge pages.
+    pub data_align: u64,
     /// How the ranks' data lie to each other, and which ranks share.
     pub kind: SegmentKind,
     /// The memory that the data are, for [`SegmentKind::Given`]; otherwise empty.
@@ -196,6 +199,11 @@ pub struct SegmentRequest {
 }
 
 impl SegmentRequest {
+    /// What data are aligned to where the program asks for no more.
+    pub const PAGE: u64 = 4096;
+    /// The largest alignment there is.
+    pub const HUGE_PAGE: u64 = 2 << 20;
+
     /// Bytes of window memory that the host has to find.
     pub fn own_len(&self) -> u64 {
         if self.kind == SegmentKind::Given { 0 } else { self.data_len }
@@ -205,11 +213,11 @@ impl SegmentRequest {
 /// Which ranks share a segment, and how its data lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
-    /// Ranks of a node share, each rank's data at a page of its own; ranks that cannot share get private memory.
+    /// Ranks of a node share, each rank's data at pages of its own; ranks that cannot share get private memory.
     Separate,
     /// All ranks must share; data are contiguous in rank order (`MPI_Win_allocate_shared`).
     Contiguous,
-    /// All ranks must share, each rank's data at a page of its own.
+    /// All ranks must share, each rank's data at pages of its own.
     Scattered,
     /// The ranks have their data already. Ranks of a node share if the data of all of them are memory that
     /// the host can map there; otherwise no rank's data are shared, the data of all parts are empty, and it is as

@@ -9,6 +9,7 @@
 //! equal sizes and units are found out.
 
 use super::Flavor;
+use crate::host::SegmentRequest;
 use crate::notification::{MOST_COUNTERS, USUAL_COUNTERS};
 
 /// Hints by key: those given and, for the others, the defaults.
@@ -28,9 +29,6 @@ struct Hint {
     /// Whether it cannot change once the window is made.
     is_fixed: bool,
 }
-
-/// What memory of the library is aligned to: pages.
-const ALIGNMENT: u64 = 4096;
 
 const TABLE: [Hint; 11] = [
     Hint { key: "no_locks", read: boolean, default: Some("false"), concerns: all, is_fixed: false },
@@ -140,6 +138,13 @@ impl Hints {
         self.get("mpix_notify_ordered") == Some("true")
     }
 
+    /// What the window's memory is aligned to: pages at least.
+    pub(crate) fn alignment(&self) -> u64 {
+        let asked: Option<u64> =
+            self.get("mpi_minimum_memory_alignment").and_then(|value| value.parse().ok());
+        asked.unwrap_or_default().max(SegmentRequest::PAGE)
+    }
+
     /// Whether the parts of a shared window may lie apart.
     pub fn is_noncontiguous(&self) -> bool {
         self.get("alloc_shared_noncontig") == Some("true")
@@ -162,10 +167,10 @@ fn number(value: &str) -> Option<String> {
     value.parse::<u64>().ok().map(|number| number.to_string())
 }
 
-/// Alignments beyond a page are not to be had from a mapping: the page is reported then.
+/// What is beyond a huge page is not to be had: the huge page is reported then.
 fn alignment(value: &str) -> Option<String> {
     let asked = value.parse::<u64>().ok().filter(|asked| asked.is_power_of_two())?;
-    Some(asked.min(ALIGNMENT).to_string())
+    Some(asked.min(SegmentRequest::HUGE_PAGE).to_string())
 }
 
 fn ordering(value: &str) -> Option<String> {
@@ -226,7 +231,8 @@ mod tests {
             ("accumulate_ops", "same_op", "same_op"),
             ("mpi_accumulate_granularity", "0064", "64"),
             ("mpi_minimum_memory_alignment", "256", "256"),
-            ("mpi_minimum_memory_alignment", "2097152", "4096"),
+            ("mpi_minimum_memory_alignment", "2097152", "2097152"),
+            ("mpi_minimum_memory_alignment", "1073741824", "2097152"),
             ("mpi_assert_memory_alloc_kinds", "system,mpi:alloc_mem", "system,mpi:alloc_mem"),
         ] {
             assert!(hints.set(key, value), "{key}={value}");
@@ -245,6 +251,16 @@ mod tests {
             assert!(!hints.set(key, value), "{key}={value}");
         }
         assert_eq!(hints, before);
+    }
+
+    #[test]
+    fn memory_is_aligned_to_pages_at_least() {
+        let mut hints = Hints::default();
+        assert_eq!(hints.alignment(), 4096);
+        for (asked, alignment) in [("64", 4096), ("16384", 16_384), ("1073741824", 2 << 20)] {
+            assert!(hints.set("mpi_minimum_memory_alignment", asked));
+            assert_eq!(hints.alignment(), alignment);
+        }
     }
 
     #[test]

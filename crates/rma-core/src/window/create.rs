@@ -104,7 +104,9 @@ impl WindowCreation {
             let phase = Phase::Together {
                 compare: Pending::Waiting(compare),
                 offer: Pending::started(host.begin_reduce(&group, Combine::BitAnd, &offer)),
-                segment: Pending::started(host.begin_segment(&group, asks.segment(control_len))),
+                segment: Pending::started(
+                    host.begin_segment(&group, asks.segment(control_len, hints.alignment())),
+                ),
             };
             Ok((number, phase))
         })?;

@@ -71,8 +71,8 @@ impl WindowSpec {
         }
     }
 
-    /// What to ask of the host, with so much control memory.
-    pub(super) fn segment(&self, control_len: u64) -> SegmentRequest {
+    /// What to ask of the host, with so much control memory, and data aligned so.
+    pub(super) fn segment(&self, control_len: u64, data_align: u64) -> SegmentRequest {
         let kind = match self {
             Self::Allocate { .. } => SegmentKind::Separate,
             Self::AllocateShared { is_contiguous: true, .. } => SegmentKind::Contiguous,
@@ -81,7 +81,7 @@ impl WindowSpec {
             Self::Dynamic => SegmentKind::Control,
         };
         let given = self.own_memory().unwrap_or(WriteSpan::EMPTY);
-        SegmentRequest { control_len, data_len: self.len(), kind, given }
+        SegmentRequest { control_len, data_len: self.len(), data_align, kind, given }
     }
 
     pub(super) fn check(&self, call: &'static str) -> Result<()> {

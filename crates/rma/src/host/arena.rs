@@ -6,9 +6,11 @@
 //!
 //! Invariants: a block is zeroed when it is taken, because it is cleared when it is given back: long ones by
 //! giving their pages back to the system, so that an unused page stays untouched. An arena lives as long as
-//! any block of it, the kept ones as long as the process.
+//! any block of it, the kept ones as long as the process. Each process maps it at a multiple of a huge page, so what a block is
+//! aligned to in the arena it is aligned to everywhere.
 
-use super::memory::Bytes;
+use super::huge_pages::{self, HUGE};
+use super::memory::{self, Bytes};
 use super::space::{GRAIN, Space};
 use parking_lot::Mutex;
 use rma_ch_shm::ShmConfig;
@@ -28,6 +30,8 @@ const KEPT_MAX: u64 = 16 << 30;
 /// Blocks up to this are cleared by writing zeros, which is cheaper than taking the pages anew.
 const CLEARED_BY_HAND: u64 = 16 << 10;
 const PAGE: u64 = 4096;
+const TOO_LONG: &str = "longer than any memory";
+const TOO_SHORT: &str = "an arena is too short";
 
 /// Memory that peers of the node can map.
 #[derive(Debug)]
@@ -73,11 +77,39 @@ impl Arenas {
         Self { config, is_lazy: OnceLock::new(), state: Mutex::default() }
     }
 
-    /// A block of `len` bytes at a multiple of `align`, a power of two that is a page at most.
-    pub(super) fn take(&self, len: u64, align: u64) -> Result<Block, String> {
+    /// A block of `len` bytes at a multiple of `align`, a power of two that is a huge page at most; on huge pages if they are
+    /// wanted and the system has them.
+    pub(super) fn take(&self, len: u64, align: u64, is_huge: bool) -> Result<Block, String> {
         fork::check("a call that allocates shared memory");
-        let align = align.clamp(GRAIN, PAGE);
         let is_lazy = *self.is_lazy.get_or_init(|| SharedMemory::will_be_memfd(&self.config));
+        let align = align.clamp(GRAIN, HUGE);
+        if !is_huge {
+            return self.take_plain(len, align, is_lazy);
+        }
+        let cause = match self.take_huge(len, is_lazy) {
+            Ok(block) => return Ok(block),
+            Err(cause) => cause,
+        };
+        let block = self.take_plain(len, align, is_lazy)?;
+        if let Err(why) = memory::advise_huge_pages(block.address(), len, true) {
+            huge_pages::complain(&format!("{cause}; {why}"));
+        }
+        Ok(block)
+    }
+
+    /// A block on huge pages that the system has set aside: an arena of its own.
+    fn take_huge(&self, len: u64, is_lazy: bool) -> Result<Block, String> {
+        if !is_lazy {
+            return Err("shared memory is files".to_owned());
+        }
+        let whole = len.checked_next_multiple_of(HUGE).ok_or(TOO_LONG)?;
+        let memory =
+            SharedMemory::create_huge(whole).map_err(|error| format!("{whole} bytes set aside: {error}"))?;
+        let arena = Self::enter(&mut self.state.lock(), memory, false)?;
+        Block::of(&arena, len, HUGE).ok_or_else(|| TOO_SHORT.to_owned())
+    }
+
+    fn take_plain(&self, len: u64, align: u64, is_lazy: bool) -> Result<Block, String> {
         if len > LONGEST || !is_lazy {
             return self.take_apart(&mut self.state.lock(), len, align);
         }
@@ -92,14 +124,14 @@ impl Arenas {
         }
         let arena = self.make(&mut state, arena_len, true)?;
         state.kept.push(Arc::clone(&arena));
-        Block::of(&arena, len, align).ok_or_else(|| "an arena is too short".to_owned())
+        Block::of(&arena, len, align).ok_or_else(|| TOO_SHORT.to_owned())
     }
 
     /// A block with an arena of its own.
     fn take_apart(&self, state: &mut State, len: u64, align: u64) -> Result<Block, String> {
-        let whole = len.max(1).checked_next_multiple_of(PAGE).ok_or("longer than any memory")?;
+        let whole = len.max(1).checked_next_multiple_of(PAGE).ok_or(TOO_LONG)?;
         let arena = self.make(state, whole, false)?;
-        Block::of(&arena, len, align).ok_or_else(|| "an arena is too short".to_owned())
+        Block::of(&arena, len, align).ok_or_else(|| TOO_SHORT.to_owned())
     }
 
     /// Lets go of the arenas that live as long as the process: those that have no block go.
@@ -129,7 +161,13 @@ impl Arenas {
     fn make(&self, state: &mut State, len: u64, is_kept: bool) -> Result<Arc<Arena>, String> {
         let memory = SharedMemory::create(len, len, &self.config).map_err(|error| error.to_string())?;
         memory.reserve().map_err(|error| format!("{len} bytes of shared memory: {error}"))?;
-        let mapping = Mapping::new(&memory).map_err(|error| format!("mapping {len} bytes: {error}"))?;
+        Self::enter(state, memory, is_kept)
+    }
+
+    fn enter(state: &mut State, memory: SharedMemory, is_kept: bool) -> Result<Arc<Arena>, String> {
+        let len = memory.len();
+        let mapping =
+            Mapping::aligned(&memory, HUGE).map_err(|error| format!("mapping {len} bytes: {error}"))?;
         let bytes = Bytes::new(Arc::new(mapping));
         let number = state.next;
         state.next += 1;
@@ -202,7 +240,7 @@ mod tests {
         let arenas = Arenas::new(ShmConfig::default());
         for len in [0, 1, 64, 5000, 16 << 10, 100_000, 3 << 20] {
             for round in 0..2 {
-                let block = arenas.take(len, 64).unwrap();
+                let block = arenas.take(len, 64, false).unwrap();
                 let span = block.arena.bytes.part(block.offset, len);
                 let mut bytes = vec![1; len as usize];
                 span.as_read().read(&mut bytes);
@@ -216,7 +254,8 @@ mod tests {
     #[test]
     fn memory_is_found_by_address_while_its_arena_lives() {
         let arenas = Arenas::new(ShmConfig::default());
-        let (small, long) = (arenas.take(100, 4096).unwrap(), arenas.take(LONGEST + 1, 64).unwrap());
+        let (small, long) =
+            (arenas.take(100, 4096, false).unwrap(), arenas.take(LONGEST + 1, 64, false).unwrap());
         assert!(small.arena.is_kept && !long.arena.is_kept);
         for block in [&small, &long] {
             let (arena, offset) = arenas.find(block.arena.bytes.part(block.offset + 5, 10)).unwrap();
@@ -232,10 +271,10 @@ mod tests {
     fn long_blocks_come_from_kept_arenas_too_until_these_are_too_many() {
         let arenas = Arenas::new(ShmConfig::default());
         for _ in 0..3 {
-            let block = arenas.take((64 << 20) + 1, 64).unwrap();
+            let block = arenas.take((64 << 20) + 1, 64, false).unwrap();
             assert_eq!((block.arena.memory.len(), block.arena.number), (128 << 20, 0), "it was given back");
         }
-        let held: Vec<_> = (0..5).map(|_| arenas.take(LONGEST, 64).unwrap()).collect();
+        let held: Vec<_> = (0..5).map(|_| arenas.take(LONGEST, 64, false).unwrap()).collect();
         assert_eq!(
             held.iter().map(|block| block.arena.is_kept).collect::<Vec<_>>(),
             [true, true, true, false, false]
@@ -243,10 +282,31 @@ mod tests {
     }
 
     #[test]
+    fn blocks_are_aligned_up_to_huge_pages_wherever_their_memory_comes_from() {
+        for backing in ["memfd", "devshm"] {
+            let arenas = Arenas::new(ShmConfig { backing: backing.to_owned(), ..ShmConfig::default() });
+            let blocks =
+                [(100, 1 << 20), (100, 2 << 20), (3 << 20, 2 << 20), (5000, 16 << 10), (64, 1 << 30)].map(
+                    |(len, align)| {
+                        (arenas.take(len, align, huge_pages::are_asked(len, align)).unwrap(), align)
+                    },
+                );
+            for (block, align) in &blocks {
+                assert!((block.address() as u64).is_multiple_of(*align.min(&HUGE)), "{align} of {backing}");
+                let span = block.arena.bytes.part(block.offset, block.len);
+                let mut bytes = vec![1; block.len as usize];
+                span.as_read().read(&mut bytes);
+                assert!(bytes.iter().all(|byte| *byte == 0));
+                span.write(&vec![7; block.len as usize]);
+            }
+        }
+    }
+
+    #[test]
     fn what_no_machine_has_is_refused() {
         let arenas = Arenas::new(ShmConfig::default());
         for len in [u64::MAX, 1 << 62, 1 << 50] {
-            assert!(arenas.take(len, 64).is_err(), "{len}");
+            assert!(arenas.take(len, 64, false).is_err(), "{len}");
         }
     }
 }

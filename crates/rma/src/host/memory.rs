@@ -4,32 +4,62 @@
 //! lives; no reference to mapped bytes is formed.
 
 use super::arena::Block;
+use super::huge_pages::{self, HUGE};
 use super::layout::{Range, SegmentLayout};
 use memmap2::{MmapMut, MmapRaw};
 use rma_ch_shm::segment::Mapping;
-use rma_core::host::{SegmentControl, SegmentPart, SegmentSet};
+use rma_core::host::{SegmentControl, SegmentPart, SegmentRequest, SegmentSet};
 use rma_core::ids::Rank;
 use rma_core::mem::WriteSpan;
-use rma_core::{Error, ErrorClass, Result};
+use rma_core::{Error, ErrorClass};
+use rustix::mm::{Advice, madvise};
 use std::sync::Arc;
 
-/// A segment that only this process has: zeros, whose pages are taken when they are first touched.
-pub(super) fn private(rank: Rank, layout: &SegmentLayout) -> Result<SegmentSet> {
+/// A segment that only this process has, at a multiple of `align`: zeros, whose pages are taken when they are first touched.
+pub(super) fn private(rank: Rank, layout: &SegmentLayout, align: u64) -> rma_core::Result<SegmentSet> {
     let no_memory = |cause: std::io::Error| {
         let cause = format!("no memory for a segment of {} bytes: {cause}", layout.len);
         Error::new(ErrorClass::NoMem, "win_allocate", cause)
     };
-    let len = usize::try_from(layout.len).map_err(|_| no_memory(std::io::ErrorKind::OutOfMemory.into()))?;
+    // A mapping begins at a page.
+    let len = layout.len.checked_add(align - SegmentRequest::PAGE).and_then(|len| usize::try_from(len).ok());
+    let len = len.ok_or_else(|| no_memory(std::io::ErrorKind::OutOfMemory.into()))?;
     let map = MmapRaw::from(MmapMut::map_anon(len).map_err(no_memory)?);
     let start = map.as_mut_ptr();
+    let gap = (start as usize).next_multiple_of(align as usize) - start as usize;
     // SAFETY: all of the anonymous mapping is readable and writable until `map` is dropped, and no reference
     // to it exists.
-    let span =
-        |range: Range| unsafe { WriteSpan::new(start, len) }.part(range.offset as usize, range.len as usize);
+    let all = unsafe { WriteSpan::new(start, len) };
+    let span = |range: Range| all.part(gap + range.offset as usize, range.len as usize);
     let part = layout.parts[0];
+    if huge_pages::are_asked(part.data.len, align) {
+        ask_for_huge_pages(span(part.data).as_mut_ptr() as usize, part.data.len);
+    }
     let member = SegmentPart { rank, control: span(part.control), data: span(part.data) };
     // SAFETY: the spans point into `map`, which the set owns.
     Ok(unsafe { SegmentSet::new(vec![member], Box::new(map)) })
+}
+
+/// Asks the system to back private memory with huge pages as it is touched; where that is not to be had, `RMA_DEBUG` shows why.
+pub fn ask_for_huge_pages(address: usize, len: u64) {
+    if let Err(cause) = advise_huge_pages(address, len, false) {
+        huge_pages::complain(&cause);
+    }
+}
+
+/// Asks the system to back memory with huge pages as it is touched, which changes nothing else about it. The error says why it
+/// will not.
+pub(super) fn advise_huge_pages(address: usize, len: u64, is_shared: bool) -> Result<(), String> {
+    let first = (address as u64).next_multiple_of(HUGE);
+    let whole = (address as u64).saturating_add(len).saturating_sub(first) / HUGE * HUGE;
+    if whole == 0 {
+        return Ok(());
+    }
+    let start = std::ptr::with_exposed_provenance_mut(first as usize);
+    // SAFETY: this advice changes neither content nor access of any memory, and of what is not mapped it is an error.
+    let answer = unsafe { madvise(start, whole as usize, Advice::LinuxHugepage) };
+    answer.map_err(|error| format!("the system takes no advice: {error}"))?;
+    huge_pages::forbidden(is_shared).map_or(Ok(()), Err)
 }
 
 /// The bytes of a mapping of shared memory. Spans of it are made without `unsafe` within the host, where each

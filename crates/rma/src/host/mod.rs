@@ -4,6 +4,7 @@
 //! advances; nothing here waits and nothing calls the engine. [`Places`] knows which processes share a node.
 
 mod arena;
+pub(crate) mod huge_pages;
 mod layout;
 mod memory;
 mod node_memory;
@@ -17,6 +18,7 @@ mod wish;
 mod tests;
 
 pub use arena::Block;
+pub use memory::ask_for_huge_pages;
 pub use node_memory::NodeMemory;
 pub use places::Places;
 pub use runtime::{HostSettings, RuntimeHost};

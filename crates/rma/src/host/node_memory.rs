@@ -5,6 +5,7 @@
 //! is worth another attempt.
 
 use super::arena::{Arena, Arenas, Block};
+use super::huge_pages;
 use super::memory::Bytes;
 use parking_lot::Mutex;
 use rma_ch_shm::ShmConfig;
@@ -74,13 +75,18 @@ impl NodeMemory {
         self.arenas.forget();
     }
 
-    /// Zeroed memory that peers of the node can map, at a multiple of `align`, a power of two up to a page. It is given back when the
-    /// block is dropped; windows over it must have been freed.
+    /// Zeroed memory that peers of the node can map, at a multiple of `align`, a power of two up to a huge page. It is given back
+    /// when the block is dropped; windows over it must have been freed.
     ///
     /// # Errors
     /// When there is no such memory; says why.
     pub fn allocate(&self, len: u64, align: u64) -> Result<Block, String> {
-        self.arenas.take(len, align)
+        self.take(len, align, huge_pages::are_asked(len, align))
+    }
+
+    /// The same, on huge pages if they are wanted and there are such.
+    pub(super) fn take(&self, len: u64, align: u64, is_huge: bool) -> Result<Block, String> {
+        self.arenas.take(len, align, is_huge)
     }
 
     /// The arena that memory of this process lies in, and where.
@@ -143,7 +149,7 @@ impl NodeMemory {
         let descriptor = self.post.lock().take(owner, name.number)?;
         let memory = SharedMemory::received(descriptor, name.len, self.arenas.config())
             .map_err(|error| Trouble::Lasting(error.to_string()))?;
-        let mapping = Mapping::new(&memory)
+        let mapping = Mapping::aligned(&memory, huge_pages::HUGE)
             .map_err(|error| Trouble::Lasting(format!("mapping {} bytes: {error}", name.len)))?;
         let bytes = Bytes::new(Arc::new(mapping));
         if name.is_kept {

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!   ask       every rank tells the others what it asks for, and where its part lies in an arena of its own
-//!   make      only for contiguous data: the lowest rank takes a block for all, and tells where it lies
+//!   make      only for contiguous data: the lowest rank takes a block for the data of all, and tells where it lies
 //!   give      only if a rank has not mapped an arena of another: descriptors go through mailboxes, a few to each at a time
 //!   agree     only after that: each rank says whether it could map all; all use it, or none does, or, where a mailbox was
 //!             full or a descriptor has not arrived, all give once more
 //! ```
 //!
+//! Control memory is each rank's own, also beside contiguous data: a rank reads it after the lowest has given the block back.
 //! Where a rank's data are memory that others cannot map, or there are none, the ranks share their control memory alone.
 //!
 //! After the first window of its kind every arena is mapped everywhere, and asking is all there is. Ranks that cannot share
@@ -15,6 +16,7 @@
 //! All ranks go the same way: each decision depends only on what all have told.
 
 use super::arena::{Arena, Block};
+use super::huge_pages::are_asked;
 use super::layout::SegmentLayout;
 use super::memory::{self, Bytes};
 use super::node_memory::{NodeMemory, Trouble};
@@ -78,9 +80,8 @@ const ATTEMPTS: u32 = 64;
 const NOT_MAPPED: u64 = 0;
 const NOT_YET: u64 = 1;
 const MAPPED: u64 = 2;
-/// Control blocks are whole cache lines; data begin at pages.
+/// Control blocks are whole cache lines.
 const LINE: u64 = 64;
-const PAGE: u64 = 4096;
 const CALL: &str = "win_allocate";
 
 impl SegmentMachine {
@@ -115,12 +116,13 @@ impl SegmentMachine {
     }
 
     fn wish(&mut self, may_share: bool) -> Wish {
-        let SegmentRequest { kind, control_len, data_len, given } = self.request;
+        let SegmentRequest { kind, control_len, data_len, data_align, given } = self.request;
         let mut wish = Wish {
             kind,
             offer: Offer::Unwilling,
             control_len,
             data_len,
+            data_align,
             control: None,
             data: None,
             is_news: false,
@@ -128,20 +130,18 @@ impl SegmentMachine {
         let found = match kind {
             _ if !may_share && !kind.must_be_shared() => return wish,
             SegmentKind::Private => return wish,
-            SegmentKind::Contiguous => {
-                wish.offer = Offer::Ready;
-                return wish;
-            }
-            SegmentKind::Control => Ok(None),
+            SegmentKind::Contiguous | SegmentKind::Control => Ok(None),
             SegmentKind::Given if given.is_empty() => Ok(None),
             SegmentKind::Given => {
                 let found = self.node_memory.as_ref().and_then(|node_memory| node_memory.find(given));
                 Ok(found.map(|(arena, offset)| self.hold(&arena, offset)))
             }
             SegmentKind::Separate | SegmentKind::Scattered if data_len == 0 => Ok(None),
-            SegmentKind::Separate | SegmentKind::Scattered => self.take(data_len, PAGE).map(Some),
+            SegmentKind::Separate | SegmentKind::Scattered => {
+                self.take(data_len, data_align, wish.wants_huge_pages()).map(Some)
+            }
         };
-        let both = found.and_then(|data| Ok((self.take(control_len, LINE)?, data)));
+        let both = found.and_then(|data| Ok((self.take(control_len, LINE, false)?, data)));
         match both {
             Ok((control, data)) => {
                 (wish.offer, wish.control, wish.data) = (Offer::Ready, Some(control), data);
@@ -154,10 +154,10 @@ impl SegmentMachine {
         wish
     }
 
-    /// Takes a block of this process's memory.
-    fn take(&mut self, len: u64, align: u64) -> Result<Place, String> {
+    /// Takes a block of this process's memory, on huge pages if there are such.
+    fn take(&mut self, len: u64, align: u64, is_huge: bool) -> Result<Place, String> {
         let node_memory = self.node_memory.as_ref().ok_or("it has no way to hand memory to others")?;
-        let block = node_memory.allocate(len, align)?;
+        let block = node_memory.take(len, align, is_huge)?;
         let (arena, offset) = (Arc::clone(&block.arena), block.offset);
         self.blocks.push(block);
         Ok(self.hold(&arena, offset))
@@ -207,23 +207,20 @@ impl SegmentMachine {
         if self.wishes.iter().any(|wish| wish.is_news) { self.give(0) } else { self.map_known() }
     }
 
-    /// Contiguous data: the lowest rank takes a block for all.
+    /// Contiguous data: the lowest rank takes a block for all. What a hint made a rank take for itself is not used.
     fn make(&mut self) -> Next {
         let mut made = None;
         if self.place == 0 {
-            // Rank 0's own part, if some rank's hint asked for parts of their own.
-            (self.blocks, self.arenas) = (Vec::new(), Vec::new());
             let mut wish = self.wishes[0];
             let block = self.layout().map_err(|error| error.to_string());
-            match block.and_then(|layout| self.take(layout.len, PAGE)) {
+            let (align, is_huge) = (self.data_align(), are_asked(self.sum_of_data(), self.data_align()));
+            match block.and_then(|layout| self.take(layout.len, align, is_huge)) {
                 Ok(place) => {
-                    (wish.control, wish.is_news) = (Some(place), self.has_news());
+                    (wish.data, wish.is_news) = (Some(place), self.has_news());
                 }
                 Err(why) => (wish.offer, self.trouble) = (Offer::Unable, Some(why.into())),
             }
             made = Some(wish.emit());
-        } else {
-            (self.blocks, self.arenas) = (Vec::new(), Vec::new());
         }
         let limit = self.wishes[0].emit().len() as u64;
         self.step = Step::Make(Box::new(Broadcast::new(self.link.step(1), 0, made, limit)));
@@ -244,7 +241,7 @@ impl SegmentMachine {
         for wish in &mut self.wishes {
             wish.kind = SegmentKind::Contiguous;
         }
-        if made.is_news { self.give(0) } else { self.map_known() }
+        if self.wishes.iter().any(|wish| wish.is_news) { self.give(0) } else { self.map_known() }
     }
 
     fn give(&mut self, round: usize) -> Next {
@@ -354,26 +351,28 @@ impl SegmentMachine {
         let mut members = Vec::with_capacity(self.ranks.len());
         let mut neighbors = Vec::new();
         let keeps_data = self.wishes.iter().any(Wish::keeps_data);
+        let mut of_all = None;
         if self.wishes[0].kind == SegmentKind::Contiguous {
             let layout = self.layout().map_err(|error| error.to_string())?;
-            let all = find(0, self.wishes[0].control.ok_or("the data lie nowhere")?, layout.len)?;
-            for (rank, part) in self.ranks.iter().zip(&layout.parts) {
-                let span = |range: super::layout::Range| all.part(range.offset as usize, range.len as usize);
-                members.push(SegmentPart { rank: *rank, control: span(part.control), data: span(part.data) });
-            }
-        } else {
-            for (place, (rank, wish)) in self.ranks.iter().zip(&self.wishes).enumerate() {
-                let control =
-                    find(place, wish.control.ok_or("a control block lies nowhere")?, wish.control_len)?;
-                if keeps_data && place != self.place {
-                    neighbors.push(SegmentControl { rank: *rank, control });
-                    continue;
-                }
-                let data = wish.data.filter(|_| !keeps_data);
-                let data = data.map_or(Ok(WriteSpan::EMPTY), |at| find(place, at, wish.data_len))?;
-                members.push(SegmentPart { rank: *rank, control, data });
-            }
+            of_all = Some((find(0, self.wishes[0].data.ok_or("the data lie nowhere")?, layout.len)?, layout));
         }
+        for (place, (rank, wish)) in self.ranks.iter().zip(&self.wishes).enumerate() {
+            let control = find(place, wish.control.ok_or("a control block lies nowhere")?, wish.control_len)?;
+            if keeps_data && place != self.place {
+                neighbors.push(SegmentControl { rank: *rank, control });
+                continue;
+            }
+            let data = match (&of_all, wish.data) {
+                (Some((all, layout)), _) => {
+                    let range = layout.parts[place].data;
+                    all.part(range.offset as usize, range.len as usize)
+                }
+                (None, Some(at)) if !keeps_data => find(place, at, wish.data_len)?,
+                (None, _) => WriteSpan::EMPTY,
+            };
+            members.push(SegmentPart { rank: *rank, control, data });
+        }
+        self.advise(&members);
         Ok((members, neighbors, bytes))
     }
 
@@ -387,8 +386,36 @@ impl SegmentMachine {
     }
 
     fn layout(&self) -> Result<SegmentLayout> {
-        let asked: Vec<_> = self.wishes.iter().map(|wish| (wish.control_len, wish.data_len)).collect();
-        SegmentLayout::new(&asked, SegmentKind::Contiguous)
+        let asked: Vec<_> = self.wishes.iter().map(|wish| (0, wish.data_len)).collect();
+        SegmentLayout::new(&asked, SegmentKind::Contiguous, self.data_align())
+    }
+
+    /// What contiguous data are aligned to: as much as the rank wants that wants most.
+    fn data_align(&self) -> u64 {
+        self.wishes.iter().map(|wish| wish.data_align).max().unwrap_or(SegmentRequest::PAGE)
+    }
+
+    fn sum_of_data(&self) -> u64 {
+        self.wishes.iter().fold(0, |sum, wish| sum.saturating_add(wish.data_len))
+    }
+
+    /// Asks for huge pages where ranks want them: the process that touches memory first decides. Whose memory it is has said it
+    /// if the system has none.
+    fn advise(&self, members: &[SegmentPart]) {
+        let advise = |data: WriteSpan, len| {
+            let _ = memory::advise_huge_pages(data.as_mut_ptr() as usize, len, true);
+        };
+        if self.wishes[0].kind == SegmentKind::Contiguous {
+            let all = self.sum_of_data();
+            members
+                .iter()
+                .take(1)
+                .filter(|_| are_asked(all, self.data_align()))
+                .for_each(|first| advise(first.data, all));
+        } else {
+            let wanted = members.iter().zip(&self.wishes).filter(|(_, wish)| wish.wants_huge_pages());
+            wanted.for_each(|(member, _)| advise(member.data, member.data.len() as u64));
+        }
     }
 
     /// Memory of this rank alone, or an error where that will not do. With a reason, and whether this rank says it, once.
@@ -460,6 +487,6 @@ impl Machine for SegmentMachine {
 
 /// A segment of this rank alone.
 pub(super) fn private(rank: Rank, request: &SegmentRequest) -> Result<SegmentSet> {
-    let layout = SegmentLayout::new(&[(request.control_len, request.own_len())], SegmentKind::Private)?;
-    memory::private(rank, &layout)
+    let (asked, align) = ([(request.control_len, request.own_len())], request.data_align);
+    memory::private(rank, &SegmentLayout::new(&asked, SegmentKind::Private, align)?, align)
 }

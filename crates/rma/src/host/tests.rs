@@ -9,7 +9,9 @@ use rma_ch_shm::segment::Mailbox;
 use rma_core::ErrorClass;
 use rma_core::Result;
 use rma_core::channel::MIN_PACKET;
-use rma_core::host::{Combine, Group, Host, HostRequest, Outcome, SegmentKind, SegmentRequest, SegmentSet};
+use rma_core::host::{
+    Combine, Group, Host, HostRequest, Outcome, SegmentKind, SegmentPart, SegmentRequest, SegmentSet,
+};
 use rma_core::ids::{Peer, Rank};
 use rma_core::mem::WriteSpan;
 use std::sync::Arc;
@@ -34,6 +36,17 @@ fn hosts(net: &Net, ranks_per_node: Option<u32>, direct: bool, config: &ShmConfi
 
 fn group(rank: u32, size: u32) -> Group {
     Group::strided(9, Rank(rank), Peer(0), 1, size)
+}
+
+/// A request for memory of one's own, aligned to a page.
+fn request(control_len: u64, data_len: u64) -> SegmentRequest {
+    let (data_align, kind) = (SegmentRequest::PAGE, SegmentKind::Private);
+    SegmentRequest { control_len, data_len, data_align, kind, given: WriteSpan::EMPTY }
+}
+
+/// What each rank asks for: pages, or huge ones.
+fn align(rank: u32) -> u64 {
+    if rank % 3 == 1 { SegmentRequest::HUGE_PAGE } else { SegmentRequest::PAGE }
 }
 
 fn run(
@@ -66,8 +79,7 @@ fn segments(
     let size = hosts.len() as u32;
     let requests: Vec<_> = (0..size)
         .map(|rank| {
-            let request =
-                SegmentRequest { control_len: 192, data_len: data_len(rank), kind, given: WriteSpan::EMPTY };
+            let request = SegmentRequest { data_align: align(rank), kind, ..request(192, data_len(rank)) };
             hosts[rank as usize].begin_segment(&group(rank, size), request).unwrap()
         })
         .collect();
@@ -76,7 +88,22 @@ fn segments(
         Outcome::Segment(segment) => segment,
         other => panic!("{other:?}"),
     };
-    outcomes.into_iter().map(|outcome| outcome.map(segment)).collect()
+    let made: Vec<_> = outcomes.into_iter().map(|outcome| outcome.map(segment)).collect();
+    check_aligned(&made, kind);
+    made
+}
+
+/// Whether data lie where they are to, wherever they are mapped.
+fn check_aligned(made: &[Result<SegmentSet>], kind: SegmentKind) {
+    let most = (0..made.len() as u32).map(align).max().unwrap();
+    for parts in made.iter().flatten().map(SegmentSet::parts) {
+        let mut filled = parts.iter().filter(|part| !part.data.is_empty());
+        let is_at = |part: &SegmentPart, align| (part.data.as_mut_ptr() as u64).is_multiple_of(align);
+        match kind {
+            SegmentKind::Contiguous => assert!(filled.next().is_none_or(|first| is_at(first, most))),
+            _ => assert!(filled.all(|part| is_at(part, align(part.rank.0))), "{parts:?}"),
+        }
+    }
 }
 
 fn net(size: u32) -> Net {
@@ -179,6 +206,18 @@ fn contiguous_memory_is_contiguous_in_rank_order_and_needs_one_node() {
             assert_eq!(end, pair[1].data.as_mut_ptr() as usize);
         }
     }
+    // The lowest rank is the first that gives its part up, and uses the memory again, while others still read theirs.
+    let mut made = made.into_iter();
+    drop(made.next());
+    let node_memory = one_node[0].node_memory.as_ref().unwrap();
+    let again: Vec<_> = (0..64).map(|_| node_memory.allocate(4096, 64).unwrap()).collect();
+    again.iter().for_each(|block| block.arena.bytes.part(block.offset, 4096).write(&[0xff; 4096]));
+    for (rank, segment) in made.enumerate() {
+        let own = segment.parts()[rank + 1].control;
+        let mut control = [0; 192];
+        own.as_read().read(&mut control);
+        assert_eq!(control, [0xc1 + rank as u8; 192]);
+    }
     let two_nodes = hosts(&net4, Some(2), true, &ShmConfig::default());
     for segment in segments(&mut net4, &two_nodes, SegmentKind::Contiguous, data_len, &mut dice) {
         let error = segment.unwrap_err();
@@ -186,8 +225,7 @@ fn contiguous_memory_is_contiguous_in_rank_order_and_needs_one_node() {
         assert!(error.to_string().contains("2 of 4"), "{error}");
     }
     let alone = hosts(&net4, Some(3), true, &ShmConfig::default());
-    let request =
-        SegmentRequest { control_len: 0, data_len: 8, kind: SegmentKind::Scattered, given: WriteSpan::EMPTY };
+    let request = SegmentRequest { kind: SegmentKind::Scattered, ..request(0, 8) };
     let error = alone[3].begin_segment(&group(3, 4), request).unwrap_err();
     assert!(error.to_string().contains("1 of 4"), "{error}");
 }
@@ -215,7 +253,7 @@ fn ranks_that_ask_for_different_things_share_nothing_and_do_not_wait() {
         ([SegmentKind::Contiguous, SegmentKind::Scattered, SegmentKind::Scattered], [false; 3]),
     ] {
         let begin = |(rank, kind): (u32, SegmentKind)| {
-            let request = SegmentRequest { control_len: 64, data_len: 8, kind, given: WriteSpan::EMPTY };
+            let request = SegmentRequest { kind, ..request(64, 8) };
             hosts[rank as usize].begin_segment(&group(rank, 3), request).unwrap()
         };
         let requests = (0..3).zip(kinds).map(begin).collect();
@@ -270,7 +308,7 @@ fn given_memory_is_shared_when_all_of_it_can_be() {
         let begin = |rank: u32| {
             let given = given[rank as usize];
             let data_len = given.len() as u64;
-            let request = SegmentRequest { control_len: 64, data_len, kind: SegmentKind::Given, given };
+            let request = SegmentRequest { kind: SegmentKind::Given, given, ..request(64, data_len) };
             hosts[rank as usize].begin_segment(&group(rank, 3), request).unwrap()
         };
         let requests = (0..3).map(begin).collect();

@@ -1,6 +1,7 @@
 //! What ranks of a node tell each other when a segment is made: what they ask for, and where their part lies.
 
 use super::arena::Arena;
+use super::huge_pages::are_asked;
 use super::node_memory::ArenaName;
 use rma_core::host::SegmentKind;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(super) struct Wish {
     pub(super) offer: Offer,
     pub(super) control_len: u64,
     pub(super) data_len: u64,
+    pub(super) data_align: u64,
     pub(super) control: Option<Place>,
     /// Nowhere when there are no bytes, or given ones that others cannot map.
     pub(super) data: Option<Place>,
@@ -56,13 +58,18 @@ const OFFERS: [Offer; 3] = [Offer::Ready, Offer::Unwilling, Offer::Unable];
 /// Numbers of a place: whether there is one, arena number, length, kept or not, offset.
 const PLACE_LEN: usize = 5;
 /// Numbers of a wish.
-const LEN: usize = 5 + 2 * PLACE_LEN;
+const LEN: usize = 6 + 2 * PLACE_LEN;
 
 impl Wish {
     /// Whether the rank's data cannot be shared, but its control memory can.
     pub(super) fn keeps_data(&self) -> bool {
         self.kind == SegmentKind::Control
             || (self.kind == SegmentKind::Given && self.data_len > 0 && self.data.is_none())
+    }
+
+    /// Whether the rank asks for huge pages.
+    pub(super) fn wants_huge_pages(&self) -> bool {
+        are_asked(self.data_len, self.data_align)
     }
 
     pub(super) fn emit(&self) -> Vec<u8> {
@@ -72,6 +79,7 @@ impl Wish {
             position(OFFERS.iter().position(|offer| *offer == self.offer)),
             self.control_len,
             self.data_len,
+            self.data_align,
             self.is_news.into(),
         ];
         for place in [self.control, self.data] {
@@ -98,7 +106,8 @@ impl Wish {
             offer: *OFFERS.get(usize::try_from(head[1]).ok()?)?,
             control_len: head[2],
             data_len: head[3],
-            is_news: head[4] != 0,
+            data_align: Some(head[4]).filter(|align| align.is_power_of_two())?,
+            is_news: head[5] != 0,
             control: place(&places[..PLACE_LEN]),
             data: place(&places[PLACE_LEN..]),
         })
@@ -114,7 +123,9 @@ mod tests {
         for (kind, offer) in KINDS.into_iter().flat_map(|kind| OFFERS.map(|offer| (kind, offer))) {
             let arena = ArenaName { number: 7, len: 1 << 40, is_kept: offer == Offer::Ready };
             let control = Some(Place { arena, offset: 64 });
-            let wish = Wish { kind, offer, control_len: 1, data_len: 2, control, data: None, is_news: true };
+            let (control_len, data_len, data_align) = (1, 2, 4096);
+            let wish =
+                Wish { kind, offer, control_len, data_len, data_align, control, data: None, is_news: true };
             let bytes = wish.emit();
             assert_eq!(Wish::parse(&bytes), Some(wish));
             for len in 0..bytes.len() {

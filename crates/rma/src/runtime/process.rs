@@ -224,7 +224,7 @@ impl Runtime {
         self.engine.wake_waiters();
     }
 
-    /// Zeroed memory at a multiple of `align`, a power of two up to a page, that the other processes of the
+    /// Zeroed memory at a multiple of `align`, a power of two up to a huge page, that the other processes of the
     /// node can map: windows over it are reached directly (`MPI_Alloc_mem`). `None` when there is no process
     /// to share with, or no such memory.
     pub fn allocate(&self, len: u64, align: u64) -> Option<Block> {

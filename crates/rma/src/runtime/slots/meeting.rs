@@ -75,6 +75,7 @@ impl CollectiveSlots {
             kind: SegmentKind::Separate,
             control_len: RANK_SLOTS_LEN,
             data_len: 0,
+            data_align: SegmentRequest::PAGE,
             given: WriteSpan::EMPTY,
         };
         let describe = || "the other ranks of the communicator".to_owned();

@@ -22,6 +22,7 @@ fn slots() -> (SegmentSet, RankSlots) {
         kind: SegmentKind::Private,
         control_len: RANK_SLOTS_LEN,
         data_len: 0,
+        data_align: SegmentRequest::PAGE,
         given: WriteSpan::EMPTY,
     };
     let segment = SegmentSet::private(Rank(0), &request).unwrap();
