@@ -123,7 +123,7 @@ impl Exchange {
         let before = receives.len();
         if let Some(even) = even
             && let Some(message) = stray
-            && message.has_come()?
+            && message.has_come()
         {
             even.fault.get_or_insert_with(|| goes_another_way(even.len, message.from));
             *stray = None;
@@ -247,22 +247,22 @@ impl Take {
     }
 }
 
-/// What ends a collective for good.
-const OF_LOSSES: [ErrorClass; 3] = [ErrorClass::ProcAborted, ErrorClass::ProcFailed, ErrorClass::Revoked];
+/// What says that no message comes.
+const OF_LOSSES: [ErrorClass; 4] =
+    [ErrorClass::ProcAborted, ErrorClass::ProcFailed, ErrorClass::Revoked, ErrorClass::Other];
 
 impl Stray {
     pub(super) fn new(link: &Link, from: u32, tag: u32) -> Result<Self> {
         Ok(Self { from, receive: link.receive(from, tag, 0)? })
     }
 
-    /// Whether it has come, answered once; its bytes are dropped.
-    pub(super) fn has_come(&mut self) -> Result<bool> {
+    /// Whether it has come, answered once; its bytes are dropped. A rank that is lost, has quit or has ended its part sends it no
+    /// more, but may have sent all that is waited for: the receive on the way of this rank knows.
+    pub(super) fn has_come(&mut self) -> bool {
         match self.receive.test() {
-            None => Ok(false),
-            Some(Err(error)) if OF_LOSSES.contains(&error.class()) => Err(error),
-            // It has quit the collective, and has told this rank by its messages before.
-            Some(Err(error)) if error.class() == ErrorClass::Other => Ok(false),
-            Some(_) => Ok(true),
+            None => false,
+            Some(Err(error)) => !OF_LOSSES.contains(&error.class()),
+            Some(Ok(_)) => true,
         }
     }
 }

@@ -105,7 +105,7 @@ impl Machine for ShortAllToAll {
             let distance = 1u32.checked_shl(self.round).filter(|distance| *distance < self.link.size());
             let Some(distance) = distance else { break };
             if let (Some(len), Some(stray)) = (self.even_len, &mut self.stray)
-                && stray.has_come()?
+                && stray.has_come()
             {
                 let from = self.link.before(distance);
                 self.fault.get_or_insert_with(|| goes_another_way(len, from));

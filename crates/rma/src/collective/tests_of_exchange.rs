@@ -2,7 +2,7 @@
 
 use super::tests::{ends, for_all, link, run};
 use super::*;
-use crate::message::MessageConfig;
+use crate::message::{MessageConfig, Messenger};
 use crate::testing::{Dice, Net};
 use rma_core::channel::MIN_PACKET;
 use rma_core::datatype::{Gather as Source, Scatter as Room};
@@ -94,6 +94,41 @@ fn an_even_exchange_of_different_lengths_is_an_error_on_all_ranks() {
                 let text = format!("{messenger:?}");
                 assert!(text.contains("requests: 0") && text.contains("kept: 0"), "{text}");
                 assert!(text.contains("posted: 0"), "{text}");
+            }
+        }
+    }
+}
+
+/// A rank that ends its part in the job as soon as it has what it needs.
+struct Leaving(Even, Messenger, u32);
+
+impl Machine for Leaving {
+    type Output = Vec<Vec<u8>>;
+
+    fn step(&mut self) -> Result<Option<Self::Output>> {
+        let end = self.0.step()?;
+        if end.is_some() {
+            self.1.say_farewell((0..self.2).map(Peer));
+        }
+        Ok(end)
+    }
+
+    fn link(&self) -> Option<&Link> {
+        self.0.link()
+    }
+}
+
+#[test]
+fn ranks_that_are_through_with_an_even_exchange_may_end_their_part() {
+    for (size, len) in [5, 6, 8].into_iter().flat_map(|size| [(size, 16), (size, 300)]) {
+        for seed in 0..20 {
+            let mut net = Net::new(size, &MessageConfig::default(), 2, 4096, seed);
+            let all = ends(&mut net, &mut Dice::new(seed), |net, rank| {
+                Leaving(even(net, rank, 1, len), net.messengers[rank as usize].clone(), size)
+            });
+            for (rank, end) in all.into_iter().enumerate() {
+                let expected = (0..size).map(|from| vec![(from * size + rank as u32) as u8; len]);
+                assert_eq!(end.unwrap(), expected.collect::<Vec<_>>(), "rank {rank} of {size}, seed {seed}");
             }
         }
     }
