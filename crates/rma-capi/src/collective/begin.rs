@@ -10,8 +10,8 @@ use crate::errors::Raiser;
 use crate::op;
 use crate::process::Process;
 use rma::raw::{
-    AllGather, AllReduce, Barrier, Broadcast, Exchange, Gather, Given, Machine, Reduce, ReduceScatter, Scan,
-    Scatter, ShortAllToAll,
+    AllGather, AllReduce, Barrier, Broadcast, Exchange, Gather, Given, Link, Machine, Reduce, ReduceScatter,
+    Scan, Scatter, ShortAllToAll,
 };
 use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -26,6 +26,8 @@ pub(crate) struct Call {
     handle: MPI_Comm,
     /// Whether it returns when the collective is over; then it may go another way.
     is_blocking: bool,
+    /// Of a persistent collective its number, and how often it was started before.
+    start: Option<(u64, u64)>,
 }
 
 /// What the beginning of a collective answers.
@@ -48,12 +50,23 @@ pub(crate) struct Side<C> {
 
 impl Call {
     pub(crate) fn new(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
-        Ok(Self { name, process, comm: process.comm(comm)?, handle: comm, is_blocking: false })
+        Ok(Self { name, process, comm: process.comm(comm)?, handle: comm, is_blocking: false, start: None })
     }
 
     /// A call that returns when the collective is over.
     pub(crate) fn blocking(name: &'static str, process: &'static Process, comm: MPI_Comm) -> Result<Self> {
         Ok(Self { is_blocking: true, ..Self::new(name, process, comm)? })
+    }
+
+    /// A start of a persistent collective.
+    pub(super) fn start(self, persistent: u64, before: u64) -> Self {
+        Self { start: Some((persistent, before)), ..self }
+    }
+
+    /// The way to the other ranks.
+    pub(super) fn link(self) -> Link {
+        let comm = &self.comm.inner;
+        self.start.map_or_else(|| comm.link(), |(persistent, before)| comm.link_of_start(persistent, before))
     }
 
     /// The object whose handler gets the errors of what it begins.
@@ -132,7 +145,7 @@ pub(crate) fn barrier(call: Call) -> Started {
         comm.run_barrier(call.name)?;
         return Ok(UnderWay::over(call));
     }
-    Ok(call.begin(Barrier::new(call.comm.inner.link()), Ok))
+    Ok(call.begin(Barrier::new(call.link()), Ok))
 }
 
 pub(crate) fn broadcast(
@@ -155,7 +168,7 @@ pub(crate) fn broadcast(
         return Ok(UnderWay::over(call));
     }
     let own = is_root.then(|| data.pack()).transpose()?;
-    let machine = Broadcast::new(call.comm.inner.link(), root_rank, own, data.len());
+    let machine = Broadcast::new(call.link(), root_rank, own, data.len());
     Ok(call.begin(machine, move |bytes| if is_root { Ok(()) } else { room.store(&bytes) }))
 }
 
@@ -180,7 +193,7 @@ pub(crate) fn reduce<C: Wide>(
         Room::store_in(&mut room, comm.run_reduce(call.name, root_rank, operation, values)?)?;
         return Ok(UnderWay::over(call));
     }
-    let machine = Reduce::new(call.comm.inner.link(), root_rank, operation, values);
+    let machine = Reduce::new(call.link(), root_rank, operation, values);
     Ok(call.begin(machine, move |result| Room::store_in(&mut room, result)))
 }
 
@@ -196,7 +209,7 @@ pub(crate) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op:
         room.store(&comm.run_allreduce(call.name, operation, values)?)?;
         return Ok(UnderWay::over(call));
     }
-    let machine = AllReduce::new(call.comm.inner.link(), operation, values);
+    let machine = AllReduce::new(call.link(), operation, values);
     Ok(call.begin(machine, move |result| room.store(&result)))
 }
 
@@ -207,14 +220,14 @@ pub(crate) fn scan<C: Wide>(
     op: MPI_Op,
     kind: ScanKind,
 ) -> Started {
-    let comm = call.comm.intra()?;
+    call.comm.intra()?;
     let operation = op::combine(op, recv.datatype)?;
     // Rank 0 has no exclusive prefix: what it gives for it is not looked at (MPI 5.0 §6.11.2), but for values in place.
     let has_result = kind == ScanKind::Inclusive || call.rank() > 0;
     let result = has_result.then(|| recv.data("recvbuf")).transpose()?;
     let values = operand(sendbuf, recv, result.as_ref(), true)?;
     let mut room = result.map(|result| result.room()).transpose()?;
-    let machine = Scan::new(comm.link(), operation, values);
+    let machine = Scan::new(call.link(), operation, values);
     Ok(call.begin(machine, move |prefix| {
         let result = match kind {
             ScanKind::Inclusive => Some(prefix.inclusive),
@@ -259,7 +272,7 @@ pub(crate) fn reduce_scatter<C: Wide>(
         room.store(&comm.run_reduce_scatter(call.name, operation, blocks)?)?;
         return Ok(UnderWay::over(call));
     }
-    let machine = ReduceScatter::new(call.comm.inner.link(), operation, blocks)?;
+    let machine = ReduceScatter::new(call.link(), operation, blocks)?;
     Ok(call.begin(machine, move |result| room.store(&result)))
 }
 
@@ -280,7 +293,7 @@ pub(crate) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: 
         return Ok(UnderWay::over(call));
     }
     let own = own.pack()?;
-    let machine = Gather::new(call.comm.inner.link(), root_rank, own);
+    let machine = Gather::new(call.link(), root_rank, own);
     Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks.unwrap_or_default())))
 }
 
@@ -301,7 +314,7 @@ pub(crate) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) ->
         return Ok(UnderWay::over(call));
     }
     let own = own.pack()?;
-    let machine = AllGather::new(call.comm.inner.link(), own);
+    let machine = AllGather::new(call.link(), own);
     Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks)))
 }
 
@@ -323,7 +336,7 @@ pub(crate) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
         return Ok(UnderWay::over(call));
     }
     let blocks = is_root.then(|| send.iter().map(Data::pack).collect::<Result<Vec<_>>>()).transpose()?;
-    let machine = Scatter::new(call.comm.inner.link(), root_rank, blocks)?;
+    let machine = Scatter::new(call.link(), root_rank, blocks)?;
     Ok(call.begin(machine, move |block| Room::store_in(&mut room, Some(block))))
 }
 
@@ -357,7 +370,7 @@ fn all_to_all_of(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>, even_len:
         Room::store_rest(&mut rooms, &blocks)?;
         return Ok(UnderWay::over(call));
     }
-    let link = call.comm.inner.link();
+    let link = call.link();
     match even_len.filter(|_| ShortAllToAll::is_for(gives.len())) {
         Some(len) if ShortAllToAll::is_better(gives.len(), len) => {
             let machine = ShortAllToAll::new(link, gives.into_iter().map(Given::pack).collect())?.even(len);

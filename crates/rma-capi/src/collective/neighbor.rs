@@ -55,6 +55,6 @@ pub(crate) fn begin(hood: Hood, send: &[Data], recv: &[Data]) -> Started {
             rooms.push(room);
         }
     }
-    let machine = Neighbors::new(call.comm.inner.link(), gives, takes);
+    let machine = Neighbors::new(call.link(), gives, takes);
     Ok(call.begin(machine, move |blocks| Room::store_rest(&mut rooms, &blocks)))
 }

@@ -9,6 +9,7 @@ use crate::process::Process;
 use crate::request::{Pending, Start, enter_persistent};
 use crate::{datatype, info, op};
 use rma::{Error, ErrorClass, Result};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What a persistent collective keeps besides its ranks.
 pub(crate) struct Kept {
@@ -44,11 +45,14 @@ struct Again<F> {
     comm: Twin,
     kept: Kept,
     begin: F,
+    number: u64,
+    starts: AtomicU64,
 }
 
 impl<F: Fn(Call, &Kept) -> Started + Send + Sync> Start for Again<F> {
     fn start(&self) -> Result<Box<dyn Pending>> {
         let call = Call::new(self.name, self.process, self.comm.handle())?;
+        let call = call.start(self.number, self.starts.fetch_add(1, Relaxed));
         Ok((self.begin)(call, &self.kept)?.into_pending())
     }
 }
@@ -66,6 +70,7 @@ pub(crate) fn init(
 ) -> Result<()> {
     info::get_optional(info)?;
     let comm = Twin::of(call.comm)?;
-    let again = Again { name: call.name, process: call.process, comm, kept, begin };
+    let (number, starts) = (call.comm.inner.next_persistent(), AtomicU64::new(0));
+    let again = Again { name: call.name, process: call.process, comm, kept, begin, number, starts };
     request.set("request", enter_persistent(again, call.raiser())?)
 }

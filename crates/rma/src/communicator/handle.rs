@@ -46,6 +46,8 @@ pub struct Communicator {
     ranks: OnceLock<Option<HashMap<Peer, u32>>>,
     /// Collectives begun so far.
     started: AtomicU64,
+    /// Persistent collectives made so far.
+    persistent: AtomicU64,
     /// Agreements begun so far.
     pub(super) agreements: AtomicU64,
     /// What blocking collectives have in shared memory.
@@ -61,8 +63,9 @@ impl Communicator {
 
     pub(crate) fn new(runtime: Arc<Runtime>, group: host::Group) -> Self {
         runtime.messenger.open(&group);
-        let (ranks, started) = (OnceLock::new(), AtomicU64::new(0));
-        Self { runtime, group, ranks, started, agreements: AtomicU64::new(0), shared: Shared::default() }
+        let [started, persistent, agreements] = [0; 3].map(AtomicU64::new);
+        let (ranks, shared) = (OnceLock::new(), Shared::default());
+        Self { runtime, group, ranks, started, persistent, agreements, shared }
     }
 
     /// Notes the call that has made it, as reports have it.
@@ -151,6 +154,19 @@ impl Communicator {
     /// each collective, in the same order.
     pub fn link(&self) -> Link {
         let number = self.started.fetch_add(1, Relaxed);
+        Link::new(self.runtime.messenger.clone(), self.group.clone(), self.scope(Plane::Collective), number)
+    }
+
+    /// The number of a persistent collective that is made now. Every rank takes one for each, in the same order.
+    pub fn next_persistent(&self) -> u64 {
+        self.persistent.fetch_add(1, Relaxed)
+    }
+
+    /// The way of a start of a persistent collective: its number, and how many starts came before. The ranks start different ones
+    /// in any order (MPI 5.0 §6.13), so these are told apart without their order.
+    pub fn link_of_start(&self, persistent: u64, before: u64) -> Link {
+        // Tags have 48 bits for the number of a collective. No rank is a whole round of starts ahead of another.
+        let number = 1 << 47 | (persistent & 0x7f_ffff) << 24 | before & 0xff_ffff;
         Link::new(self.runtime.messenger.clone(), self.group.clone(), self.scope(Plane::Collective), number)
     }
 
