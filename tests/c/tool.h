@@ -53,6 +53,12 @@ CHECK_UNUSED static int tool_word(const char *name)
     return value;
 }
 
+/* Whether operations on ranks of one node are packets. */
+CHECK_UNUSED static int tool_has_packets(void)
+{
+    return (!tool_says("RMA_CHANNEL", "auto") && !tool_says("RMA_CHANNEL", "shm,ofi")) || tool_word("RMA_DIRECT") == 0;
+}
+
 /* The index of the performance variable with this name and class. */
 CHECK_UNUSED static int tool_pvar(const char *name, int var_class)
 {

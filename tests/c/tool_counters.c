@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     check_errors_return();
     OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
     describe_all();
-    is_packets = (!tool_says("RMA_CHANNEL", "auto") && !tool_says("RMA_CHANNEL", "shm,ofi")) || tool_word("RMA_DIRECT") == 0;
+    is_packets = tool_has_packets();
     may_be_direct = !is_packets;
     OK(MPI_T_pvar_session_create(&session));
     for (int i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 /* Events of the tool interface: their types and source, what functions are told of windows, synchronization and waits for locks, levels of
- * safety, dropped events, and handles.
+ * safety, dropped events, and handles. A lock that is held and a pool of one element force what is rare.
  *
  * ranks: 1 2 3
  * peers: none, types of events are each library's own */
@@ -96,6 +96,51 @@ static void lists(void)
     CHECK_EQ(all[TYPES - 1], TYPES - 1);
 }
 
+/* Before MPI begins, a variable can be written. */
+static void set(const char *name, unsigned long long value)
+{
+    MPI_T_cvar_handle handle = tool_cvar(name);
+    OK(MPI_T_cvar_write(handle, &value));
+    OK(MPI_T_cvar_handle_free(&handle));
+}
+
+/* Rank 1 asks for a lock while rank 0 has it, and waits with more operations than there are elements. */
+static void waits(MPI_Win win)
+{
+    MPI_T_pvar_session session;
+    int got[3], flag, epochs = count[EPOCH], exhausted = count[EXHAUSTED];
+    if (!tool_has_packets() || check_size == 1)
+        return;
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (check_rank == 0) {
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        OK(MPI_Get(got, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+        OK(MPI_Win_flush(0, win));
+        int waited = count[LOCK_WAIT];
+        OK(MPI_T_pvar_session_create(&session));
+        MPI_T_pvar_handle waiting = tool_meter(session, "rma_win_locks_waited", MPI_T_PVAR_CLASS_COUNTER, &win);
+        OK(MPI_T_pvar_start(session, waiting));
+        OK(MPI_Send(got, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+        while (tool_value(session, waiting) == 0)
+            OK(MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+        CHECK_EQ(count[LOCK_WAIT], waited);
+        OK(MPI_Win_unlock(0, win));
+        CHECK_EQ(count[LOCK_WAIT], waited + 1);
+        CHECK(last_window[LOCK_WAIT] == MPI_Win_toint(win) && last_long[LOCK_WAIT] == 1);
+        OK(MPI_T_pvar_handle_free(session, &waiting));
+        OK(MPI_T_pvar_session_free(&session));
+    } else if (check_rank == 1) {
+        OK(MPI_Recv(got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        for (int i = 0; i < 3; i++)
+            OK(MPI_Get(&got[i], 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+        OK(MPI_Win_unlock(0, win));
+        CHECK(count[EXHAUSTED] > exhausted && last_window[EXHAUSTED] == MPI_Win_toint(win) && last_long[EXHAUSTED] > 0);
+    }
+    count[EPOCH] = epochs;
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 int main(int argc, char **argv)
 {
     int provided, numbers[TYPES] = {0, 1, 2, 3, 4}, *base, one = 1;
@@ -104,6 +149,8 @@ int main(int argc, char **argv)
     ANSWERS(MPI_T_event_get_num(&provided), MPI_T_ERR_NOT_INITIALIZED);
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     lists();
+    set("RMA_OP_POOL_WINDOW", 1);
+    set("RMA_OP_POOL_GLOBAL", 0);
     check_begin(&argc, &argv);
     OK(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &before));
     for (int i = 0; i < TYPES; i++) {
@@ -139,6 +186,8 @@ int main(int argc, char **argv)
     OK(MPI_Win_unlock_all(win));
     CHECK_EQ(count[EPOCH], 2 + 9 + 2);
     CHECK_EQ(last_second[EPOCH], 4);
+
+    waits(win);
 
     /* One function fewer: its events are dropped, and told. */
     OK(MPI_T_event_register_callback(handles[FREED], MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, NULL, NULL));
