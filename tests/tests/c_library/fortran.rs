@@ -9,8 +9,16 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(60);
 /// Numbers are compared that no calculation has touched.
 const FLAGS: &str = "-std=f2018 -Wall -Wno-compare-reals -Werror -g";
-const PROGRAMS: [&str; 5] =
-    ["f08_windows.f90", "f08_calls.f90", "f08_examples.f90", "windows.F90", "integers.f90"];
+const PROGRAMS: [&str; 8] = [
+    "f08_windows.f90",
+    "f08_calls.f90",
+    "f08_examples.f90",
+    "f08_chapter.f90",
+    "f08_coarrays.f90",
+    "f08_profiled.f90",
+    "windows.F90",
+    "integers.f90",
+];
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran").join(name)
@@ -39,6 +47,14 @@ fn programs_in_fortran() {
             let ended = good(&format!("rmarun -n {ranks} ./{name}"), &[]);
             assert!(ended.stdout.contains("no errors"), "{name} on {ranks}: {ended:#?}");
         }
+    }
+    // An old program in both source forms; common blocks are obsolescent.
+    for form in ["fixed", "free"] {
+        let path = source("included.f");
+        let built = good(&format!("rmafc -Wall -Werror -f{form}-form {} -o {form}", path.display()), &[]);
+        assert_eq!(built.stderr, "", "{form}");
+        let ended = good(&format!("rmarun -n 3 ./{form}"), &[]);
+        assert!(ended.stdout.contains("no errors"), "{form}: {ended:#?}");
     }
     // What a descriptor becomes is the same on every path; how it travels is not.
     for path in PATHS {

@@ -17,23 +17,35 @@ pub(super) enum Style {
 
 /// A function with what its procedure is called.
 #[derive(Debug)]
-struct Procedure<'a> {
+pub(super) struct Procedure<'a> {
     function: &'a Function,
-    parameters: Vec<Parameter>,
+    /// Before the function's name: a profiler calls what begins with a P.
+    pub(super) prefix: &'static str,
+    pub(super) parameters: Vec<Parameter>,
     style: Style,
 }
+
+/// What stands before the names of the functions, and before those by which a profiler calls them.
+pub(super) const PREFIXES: [&str; 2] = ["", "P"];
 
 /// The name that a call has between the module and the C part.
 pub(super) fn symbol(function: &str) -> String {
     format!("abi_{}", function.to_lowercase())
 }
 
+/// The procedures of the functions, those for profilers behind the others.
+pub(super) fn procedures<'a>(functions: &[&'a Function], style: Style) -> Result<Vec<Procedure<'a>>, String> {
+    let mut procedures = Vec::new();
+    for (prefix, function) in PREFIXES.iter().flat_map(|prefix| functions.iter().map(move |it| (prefix, it)))
+    {
+        procedures.push(Procedure { function, prefix, parameters: parameters(function)?, style });
+    }
+    Ok(procedures)
+}
+
 /// The text of a module.
 pub(super) fn generate(tables: &Tables, functions: &[&Function], style: Style) -> Result<String, String> {
-    let mut procedures = Vec::new();
-    for function in functions {
-        procedures.push(Procedure { function, parameters: parameters(function)?, style });
-    }
+    let procedures = procedures(functions, style)?;
     let mut text = String::new();
     let name = match style {
         Style::Types => "mpi_f08",
@@ -116,10 +128,25 @@ fn comparisons(style: Style) -> String {
 
 impl Procedure<'_> {
     /// Whether the module has a procedure, which calls the one in C with arguments that C has too.
-    fn is_wrapped(&self) -> bool {
+    pub(super) fn is_wrapped(&self) -> bool {
         self.parameters.iter().any(|parameter| {
             matches!(parameter.class, Class::Logical(_) | Class::Logicals(_) | Class::Procedure(_))
         })
+    }
+
+    /// The function in C.
+    pub(super) fn name(&self) -> String {
+        format!("{}{}", self.prefix, self.function.name)
+    }
+
+    /// Whether it returns its answer.
+    pub(super) fn is_function(&self) -> bool {
+        self.function.returns != "int"
+    }
+
+    /// The name in the part in C.
+    fn symbol(&self) -> String {
+        symbol(&self.name())
     }
 
     /// What the procedure is called beside its generic name, which the standard says too.
@@ -127,19 +154,19 @@ impl Procedure<'_> {
         let has_choice =
             self.parameters.iter().any(|parameter| matches!(parameter.class, Class::Choice { .. }));
         match (self.style, has_choice) {
-            (Style::Integers, _) => self.function.name.clone(),
-            (Style::Types, true) => format!("{}_f08ts", self.function.name),
-            (Style::Types, false) => format!("{}_f08", self.function.name),
+            (Style::Integers, _) => self.name(),
+            (Style::Types, true) => self.name() + "_f08ts",
+            (Style::Types, false) => self.name() + "_f08",
         }
     }
 
     /// Under which name programs call it: large counts share the name of small ones where a compiler can tell them apart.
     fn generic(&self, all: &[Procedure<'_>]) -> String {
-        let name = &self.function.name;
-        let Some(short) = name.strip_suffix("_c") else { return name.clone() };
-        let twin = all.iter().find(|other| other.function.name == short);
+        let name = self.name();
+        let Some(short) = name.strip_suffix("_c") else { return name };
+        let twin = all.iter().find(|other| other.name() == short);
         let is_told = twin.is_some_and(|twin| twin.shape() != self.shape());
-        if is_told { short.to_owned() } else { name.clone() }
+        if is_told { short.to_owned() } else { name }
     }
 
     /// What tells procedures of one name apart.
@@ -156,17 +183,17 @@ impl Procedure<'_> {
 
     /// The interface of the call, by which programs come straight to C, or that of the procedure around it.
     fn interface(&self, all: &[Procedure<'_>]) -> Result<String, String> {
-        let (name, generic) = (&self.function.name, self.generic(all));
+        let generic = self.generic(all);
         if self.style == Style::Integers {
             return self.interface_of_integers();
         }
         let mut text = format!("  interface {generic}\n");
-        if self.function.returns != "int" {
+        if self.is_function() {
             text += &self.c_function()?;
         } else if self.is_wrapped() {
             let _ = writeln!(text, "    procedure {}", self.specific());
-            text += &format!("  end interface\n  private :: {}\n  interface\n", symbol(name));
-            text += &self.c_interface(&symbol(name));
+            text += &format!("  end interface\n  private :: {}\n  interface\n", self.symbol());
+            text += &self.c_interface(&self.symbol());
         } else {
             text += &self.c_interface(&self.specific());
         }
@@ -175,12 +202,12 @@ impl Procedure<'_> {
 
     /// The same where the procedure has no other name.
     fn interface_of_integers(&self) -> Result<String, String> {
-        let name = &self.function.name;
+        let name = &self.name();
         let pointer = |parameter: &Parameter| parameter.class == Class::Pointer;
-        let text = if self.function.returns != "int" {
+        let text = if self.is_function() {
             "  interface\n".to_owned() + &self.c_function()?.replace(&format!("{name}_f08"), name)
         } else if self.is_wrapped() {
-            format!("  private :: {}\n  interface\n{}", symbol(name), self.c_interface(&symbol(name)))
+            format!("  private :: {}\n  interface\n{}", self.symbol(), self.c_interface(&self.symbol()))
         } else if self.parameters.iter().any(pointer) {
             // Old programs take an address as an integer.
             let by_pointer = self.c_interface(&format!("{name}_cptr"));
@@ -194,13 +221,13 @@ impl Procedure<'_> {
         Ok(text + "  end interface\n\n")
     }
 
-    fn c_interface(&self, called: &str) -> String {
+    pub(super) fn c_interface(&self, called: &str) -> String {
         let mut text = statement(
             4,
             &format!(
                 "subroutine {called}({}) bind(C, name=\"{}\")",
                 self.arguments().join(", "),
-                symbol(&self.function.name)
+                self.symbol()
             ),
         );
         text += "      import\n      implicit none\n";
@@ -218,8 +245,8 @@ impl Procedure<'_> {
     }
 
     /// A function that returns its answer: these have arguments by value, and their names in C.
-    fn c_function(&self) -> Result<String, String> {
-        let name = &self.function.name;
+    pub(super) fn c_function(&self) -> Result<String, String> {
+        let name = self.name();
         let kind = match self.function.returns.as_str() {
             "double" => "real(c_double)",
             "MPI_Aint" => "integer(MPI_ADDRESS_KIND)",
@@ -265,16 +292,16 @@ impl Procedure<'_> {
         let _ = writeln!(text, "    {} :: ierror", self.outcome());
         text += &locals;
         text += &before;
-        text += &statement(4, &format!("call {}({})", symbol(&self.function.name), call.join(", ")));
+        text += &statement(4, &format!("call {}({})", self.symbol(), call.join(", ")));
         text + &after + &format!("  end subroutine {specific}\n\n")
     }
 
-    fn arguments(&self) -> Vec<&str> {
+    pub(super) fn arguments(&self) -> Vec<&str> {
         let present = self.parameters.iter().filter(|parameter| !matches!(parameter.class, Class::Absent(_)));
         present.map(|parameter| parameter.name.as_str()).chain(["ierror"]).collect()
     }
 
-    fn outcome(&self) -> &'static str {
+    pub(super) fn outcome(&self) -> &'static str {
         match self.style {
             Style::Types => "integer(c_int), optional, intent(out)",
             Style::Integers => "integer(c_int), intent(out)",
@@ -293,7 +320,7 @@ impl Procedure<'_> {
     }
 
     /// The declaration of an argument as programs see it.
-    fn declaration(&self, parameter: &Parameter) -> String {
+    pub(super) fn declaration(&self, parameter: &Parameter) -> String {
         let name = &parameter.name;
         let held = if self.is_asynchronous() { ", asynchronous" } else { "" };
         let of = |handle: &str| match self.style {

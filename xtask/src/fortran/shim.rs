@@ -7,14 +7,14 @@ use super::parameters::{Choice, Class, Length, Number, Parameter, Way, parameter
 use crate::abi::Function;
 use std::fmt::Write;
 
-/// The text of the file.
-pub(super) fn generate(functions: &[&Function]) -> Result<String, String> {
+/// The text of the file of calls of the names with this prefix.
+pub(super) fn generate(functions: &[&Function], prefix: &str) -> Result<String, String> {
     let mut text = String::from(
         "/* The calls of Fortran over the standard ABI of MPI 5.0. Written by `cargo xtask install`: do not edit. */\n\
          #include \"support.h\"\n\n",
     );
     for function in functions.iter().filter(|function| function.returns == "int") {
-        text += &call(function, &parameters(function)?);
+        text += &call(function, prefix, &parameters(function)?);
     }
     Ok(text)
 }
@@ -38,12 +38,12 @@ struct Call {
     after: String,
 }
 
-fn call(function: &Function, all: &[Parameter]) -> String {
+fn call(function: &Function, prefix: &str, all: &[Parameter]) -> String {
     let mut call = Call::default();
     for parameter in all {
         call.add(function, all, parameter);
     }
-    let name = &function.name;
+    let name = &format!("{prefix}{}", function.name);
     call.taken.push("int *ierror".to_owned());
     let mut text = format!("void {}({})\n{{\n{}", symbol(name), call.taken.join(", "), call.locals);
     let made = format!("{name}({})", call.arguments().join(", "));

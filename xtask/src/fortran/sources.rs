@@ -1,7 +1,7 @@
 //! Which functions have a procedure, and the files that are installed.
 
 use super::module::{self, Style};
-use super::{parameters, shim};
+use super::{include, parameters, shim};
 use crate::abi::{Function, Tables, rows};
 use std::fmt::Write;
 
@@ -24,17 +24,24 @@ const SUPPORT: [(&str, &str); 6] = [
     ("kept.c", include_str!("../../../crates/rma-capi/fortran/kept.c")),
 ];
 
+/// The file that programs include.
+pub(crate) const INCLUDED: &str = "mpif.h";
+
 /// All files.
 pub(crate) fn sources(tables: &Tables) -> Result<Vec<Source>, String> {
     let functions = functions(tables)?;
     let mut files: Vec<_> =
         SUPPORT.iter().map(|(name, text)| Source { name, text: (*text).to_owned() }).collect();
     files.push(Source { name: "handles.h", text: handles(tables) });
-    files.push(Source { name: "calls.c", text: shim::generate(&functions)? });
+    for (name, prefix) in ["calls.c", "profiled.c"].into_iter().zip(module::PREFIXES) {
+        files.push(Source { name, text: shim::generate(&functions, prefix)? });
+    }
     files.push(Source { name: "mpi_f08.f90", text: module::generate(tables, &functions, Style::Types)? });
-    // Large counts are in the other module only.
+    // Large counts are in the other module only, as the standard has it.
     let small: Vec<_> = functions.iter().copied().filter(|function| !function.name.ends_with("_c")).collect();
     files.push(Source { name: "mpi.f90", text: module::generate(tables, &small, Style::Integers)? });
+    files.push(Source { name: "mpif.f90", text: include::externals(&small)? });
+    files.push(Source { name: INCLUDED, text: include::generate(tables, &small)? });
     Ok(files)
 }
 
@@ -94,18 +101,38 @@ mod tests {
         assert_eq!(findings(&tables), [""; 0]);
         let files = sources(&tables).unwrap();
         for function in functions(&tables).unwrap() {
-            let symbol = match function.returns.as_str() {
-                "int" => module::symbol(&function.name),
-                _ => function.name.clone(),
-            };
-            let named = format!("name=\"{symbol}\"");
-            assert!(text(&files, "mpi_f08.f90").contains(&named), "{symbol}");
-            let is_called = text(&files, "calls.c").contains(&format!("void {symbol}("));
-            assert_eq!(is_called, function.returns == "int", "{symbol}");
+            for (file, prefix) in ["calls.c", "profiled.c"].into_iter().zip(module::PREFIXES) {
+                let name = format!("{prefix}{}", function.name);
+                let symbol = match function.returns.as_str() {
+                    "int" => module::symbol(&name),
+                    _ => name,
+                };
+                let named = format!("name=\"{symbol}\"");
+                assert!(text(&files, "mpi_f08.f90").contains(&named), "{symbol}");
+                let is_called = text(&files, file).contains(&format!("void {symbol}("));
+                assert_eq!(is_called, function.returns == "int", "{symbol}");
+            }
         }
         // The standard's limit.
-        let lines = ["mpi_f08.f90", "mpi.f90"].iter().flat_map(|name| text(&files, name).lines());
+        let lines = ["mpi_f08.f90", "mpi.f90", "mpif.f90"].iter().flat_map(|name| text(&files, name).lines());
         assert_eq!(lines.filter(|line| line.len() > 132).collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_included_is_good_in_both_source_forms() {
+        let tables = abi::tables(&Workspace::find().unwrap()).unwrap();
+        let files = sources(&tables).unwrap();
+        let included = text(&files, INCLUDED);
+        for line in included.lines().filter(|line| !line.starts_with('!')) {
+            let (statement, rest) = line.split_at(line.len().min(72));
+            assert!(matches!(rest, "" | "&") && statement.is_ascii(), "{line}");
+            assert!(statement.starts_with("      ") || statement.starts_with("     &"), "{line}");
+        }
+        let wrapped = text(&files, "mpif.f90");
+        for name in ["MPI_Op_create", "MPI_COMM_DUP_FN", "MPI_Info_get"] {
+            assert!(wrapped.contains(&format!("subroutine {name}(")), "{name}");
+        }
+        assert!(!included.contains("PMPI_"));
     }
 
     /// Functions as other rows of the standard have them.

@@ -114,8 +114,9 @@ fn library(workspace: &Workspace, built: &Path) -> Result<Vec<Item>, String> {
 /// The sources of Fortran's part, which `rmafc` compiles where it is used.
 fn fortran(workspace: &Workspace) -> Result<Vec<Item>, String> {
     let sources = fortran::sources(&abi::tables(workspace)?)?.into_iter();
+    let folder = |name| if name == fortran::INCLUDED { "include" } else { "share/rma/fortran" };
     let item = |source: fortran::Source| Item {
-        path: format!("share/rma/fortran/{}", source.name),
+        path: format!("{}/{}", folder(source.name), source.name),
         content: Content::Data(source.text.into_bytes()),
     };
     Ok(sources.map(item).collect())

@@ -12,8 +12,8 @@ use std::process::{Command, Output, Stdio};
 
 /// Where the sources lie below an installation.
 const SOURCES: &str = "share/rma/fortran";
-/// The modules, whose objects belong to the library; the second uses the first.
-const MODULES: [&str; 2] = ["mpi_f08", "mpi"];
+/// Files whose objects belong to the library: modules, each of which uses those before it, and what `mpif.h` names.
+const MODULES: [&str; 3] = ["mpi_f08", "mpi", "mpif"];
 /// The library's name for the linker.
 pub(super) const LIBRARY: &str = "mpi_abi_f08";
 /// Compilers that are looked for, in this order.
