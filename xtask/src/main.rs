@@ -11,6 +11,7 @@ mod fortran;
 mod guest;
 mod install;
 mod kills;
+mod programs;
 mod run;
 mod sanitize;
 mod scale;
@@ -50,6 +51,7 @@ enum Command {
     Install(install::Args),
     Uninstall(install::UninstallArgs),
     Kills(kills::Args),
+    Programs(programs::Args),
     Scale(scale::Args),
     Fuzz(sanitize::FuzzArgs),
     Asan(sanitize::AsanArgs),
@@ -87,6 +89,7 @@ fn run(command: Command) -> Outcome {
         Command::Install(args) => install::run(&workspace, &args),
         Command::Uninstall(args) => install::uninstall(&args),
         Command::Kills(args) => kills::run(&workspace, &args),
+        Command::Programs(args) => programs::run(&workspace, &args),
         Command::Scale(args) => scale::run(&workspace, &args),
         Command::Fuzz(args) => sanitize::fuzz(&workspace, &args),
         Command::Asan(args) => sanitize::asan(&workspace, &args),
