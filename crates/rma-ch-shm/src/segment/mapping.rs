@@ -110,3 +110,26 @@ impl Drop for Mapping {
         let _ = unsafe { munmap(self.start.cast(), self.len.max(1)) };
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::config::ShmConfig;
+
+    #[test]
+    fn mappings_are_aligned_and_leave_nothing_behind() {
+        let memory = SharedMemory::create(12_288, 0, &ShmConfig::default()).unwrap();
+        let maps = || std::fs::read_to_string("/proc/self/maps").unwrap();
+        for align in [1, 4096, 1 << 21, 1 << 30] {
+            let mapping = Mapping::aligned(&memory, align).unwrap();
+            // SAFETY: the span is not kept.
+            let address = unsafe { mapping.span(0, 1) }.as_mut_ptr() as u64;
+            assert!(address.is_multiple_of(align), "{address:#x} for {align}");
+            let name = format!("{address:x}-{:x} ", address + 12_288);
+            assert!(maps().lines().any(|line| line.starts_with(&name) && line.contains("rw-s")), "{name}");
+            drop(mapping);
+            assert!(!maps().contains(&name));
+        }
+        assert!(Mapping::aligned(&memory, 1 << 63).is_err());
+    }
+}
