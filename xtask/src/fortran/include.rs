@@ -31,12 +31,13 @@ const NUMBERS: [(&str, &str); 5] = [
     ("= c_int\n", "= 4\n"),
 ];
 /// Names of interfaces, which see nothing of what is around them.
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 6] = [
     ("import\n", "use, intrinsic :: iso_c_binding\n"),
     ("(MPI_ADDRESS_KIND)", "(c_int64_t)"),
     ("(MPI_COUNT_KIND)", "(c_int64_t)"),
     ("(MPI_OFFSET_KIND)", "(c_int64_t)"),
     ("(MPI_STATUS_SIZE, *)", "(8, *)"),
+    ("character(len=*)", "character(kind=c_char, len=*)"),
 ];
 /// Attribute functions that the modules have.
 const FUNCTIONS: &str = include_str!("../../../crates/rma-capi/fortran/procedures.inc");
