@@ -5,6 +5,8 @@
  * ranks: 1 2
  * peers: not mpich, whose 4.0 says in MPI_Cancel of a complete request that it is not
  * peers: not mpich-guest, the same
+ * peers: not mpich-abi, whose 5.0 ends by an assertion in MPI_Waitall
+ * peers: not mpich-abi-guest, the same
  * memcheck: yes */
 #include "check.h"
 

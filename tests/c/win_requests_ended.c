@@ -2,7 +2,9 @@
  * converted by every call there is, in any mixture; calls that are refused leave the request alone.
  *
  * ranks: 1 2 4
- * memcheck: yes */
+ * memcheck: yes
+ * peers: not mpich-abi, whose requests that have ended are equal
+ * peers: not mpich-abi-guest, the same */
 #include "check.h"
 
 enum { SLOTS = 64, ROUNDS = 100 };

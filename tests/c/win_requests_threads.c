@@ -3,7 +3,9 @@
  *
  * ranks: 1 2
  * peers: not openmpi-guest, requests that have ended are equal
- * peers: not mpich-guest, requests that have ended are equal */
+ * peers: not mpich-guest, requests that have ended are equal
+ * peers: not mpich-abi, likewise
+ * peers: not mpich-abi-guest, likewise */
 #include "check.h"
 
 #include <pthread.h>
