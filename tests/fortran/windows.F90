@@ -126,6 +126,7 @@ program windows
   call MPI_Accumulate(reals, 2, pairs, next, disp, 4, precise, MPI_SUM, win, ierr)
   call MPI_Win_fence(0, win, ierr)
   call check(count(sums == [(2 * mod(rank + ranks - 1, ranks) + i * 1d0, i = 1, 4)]) == 4, 'precise')
+  call MPI_Win_fence(0, win, ierr)
   memory(1:2) = [rank, -1]
   disp = 3
   call MPI_Get_accumulate(memory, 1, ranged, memory(2), 1, ranged, next, disp, 1, ranged, MPI_REPLACE, win, ierr)
