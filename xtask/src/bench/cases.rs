@@ -94,10 +94,14 @@ pub(crate) enum Budget {
     Time(f64),
     /// That many times our own time for the same with two ranks.
     Fewer(f64),
+    /// That many times our own time for a put and its flush of the same size: a put's one way, and the answer's way back.
+    Put(f64),
 }
 
 /// The number of ranks that [`Budget::Fewer`] compares with.
 pub(crate) const FEWER: u32 = 2;
+/// The case that [`Budget::Put`] compares with.
+pub(crate) const PUT: &str = "put";
 
 /// A raw limit: a case of the program's limits and its size.
 pub(crate) type Limit = (&'static str, u64);
@@ -168,6 +172,10 @@ const fn both(best: f64, raw: f64) -> Option<Budget> {
 
 const fn within(time_ns: f64) -> Option<Budget> {
     Some(Budget::Time(time_ns))
+}
+
+const fn put(factor: f64) -> Option<Budget> {
+    Some(Budget::Put(factor))
 }
 
 const fn fewer(factor: f64) -> Option<Budget> {
@@ -256,7 +264,7 @@ const LINES: &[Line] = &[
     ("MPI_Win_create memory: get 8 B + flush", ("created-get", 8, 2), Time, (FLAG, raw(1.5)), (TRIP, raw(1.1))),
     ("MPI_Win_create memory: fetch_and_op + flush", ("created-fetch", 8, 2), Time, (FLAG, raw(1.5)), (TRIP, raw(1.1))),
     ("message 8 B and back", ("message", 8, 2), Time, (FLAG, None), (TRIP, None)),
-    ("notified put 8 B and back", ("put-notify", 8, 2), Time, (FLAG, raw(1.3)), (TRIP, raw(1.1))),
+    ("notified put 8 B and back", ("put-notify", 8, 2), Time, (FLAG, raw(1.3)), (TRIP, put(1.1))),
     ("notified put 64 KiB and back", ("put-notify", 64 * KIB, 2), Time, (None, None), (None, None)),
     ("put 8 B, flush, send, and back", ("put-send", 8, 2), Time, (FLAG, None), (TRIP, None)),
     ("put 64 KiB, flush, send, and back", ("put-send", 64 * KIB, 2), Time, (None, None), (None, None)),

@@ -3,7 +3,7 @@
 //! A figure is the median of its repetitions' medians; its low and high are the lowest and the highest of them, which is how
 //! far the machine's moods reach. Comparisons use times per operation, whatever is shown.
 
-use super::cases::{Budget, FEWER, Row, rows};
+use super::cases::{Budget, FEWER, PUT, Row, rows};
 use super::results::{Column, Failure, Measurement, RAW, Results, Transport};
 
 /// One case and size in one column, over all repetitions. Times are nanoseconds per iteration.
@@ -180,10 +180,13 @@ fn line(results: &Results, transport: Transport, row: Row) -> Line<'_> {
     let over = |other: Option<f64>| Some(ours? / other?);
     let to_peer = over(peer.map(|(_, time)| time));
     let to_limit = over(limit.map(|limit| limit.per_operation()));
-    let fewer = our_cell
-        .and_then(|(index, _)| results.figure(&cells[index].column.key, row.case, row.size, FEWER))
-        .map(|figure| figure.per_operation());
-    let ratios = Ratios { to_peer, to_limit, to_fewer: over(fewer) };
+    let to_own = |case, ranks| {
+        let (index, _) = our_cell?;
+        let figure = results.figure(&cells[index].column.key, case, row.size, ranks)?;
+        over(Some(figure.per_operation()))
+    };
+    let ratios =
+        Ratios { to_peer, to_limit, to_fewer: to_own(row.case, FEWER), to_put: to_own(PUT, row.ranks) };
     let verdict = ours.and_then(|time| Some(judge(row.budget(transport)?, time, ratios)));
     Line {
         best: ours.into_iter().chain(peer.map(|(_, time)| time)).reduce(f64::min),
@@ -205,10 +208,12 @@ struct Ratios {
     to_limit: Option<f64>,
     /// Over our own with fewer ranks.
     to_fewer: Option<f64>,
+    /// Over our own put and its flush.
+    to_put: Option<f64>,
 }
 
 fn judge(budget: Budget, time_ns: f64, ratios: Ratios) -> Verdict {
-    let Ratios { to_peer, to_limit, to_fewer } = ratios;
+    let Ratios { to_peer, to_limit, to_fewer, to_put } = ratios;
     let keeps = |ratio: Option<f64>, most: f64| ratio.map(|ratio| ratio <= most * TOLERANCE);
     let is_met = match budget {
         Budget::Best(most) => keeps(to_peer, most),
@@ -218,6 +223,7 @@ fn judge(budget: Budget, time_ns: f64, ratios: Ratios) -> Verdict {
             (one, other) => one.or(other),
         },
         Budget::Fewer(most) => keeps(to_fewer, most),
+        Budget::Put(most) => keeps(to_put, most),
         Budget::Time(most) => Some(time_ns <= most * TOLERANCE),
     };
     Verdict { budget, is_met }
@@ -346,9 +352,21 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_notified_put_is_held_against_our_own_put_and_its_answer() {
+        let of = |case, put| {
+            let all = vec![measurement("ours", case, 8, 110.0), measurement("ours", "put", 8, put)];
+            let results = results(Transport::Tcp, &["ours"], all);
+            let table = table(&results, Transport::Tcp);
+            let line = table.iter().find(|line| (line.row.case, line.row.size) == (case, 8)).unwrap();
+            line.verdict.unwrap().is_met
+        };
+        assert_eq!([of("put-notify", 101.0), of("put-notify", 90.0)], [Some(true), Some(false)]);
+    }
+
+    #[test]
     fn budgets_need_what_they_are_held_against() {
         let met = |budget, to_peer, to_limit| {
-            judge(budget, 100.0, Ratios { to_peer, to_limit, to_fewer: Some(1.5) }).is_met
+            judge(budget, 100.0, Ratios { to_peer, to_limit, to_fewer: Some(1.5), to_put: None }).is_met
         };
         assert_eq!(met(Budget::Best(0.5), None, Some(1.0)), None);
         assert_eq!(met(Budget::Best(0.5), Some(0.52), None), Some(true), "within the tolerance");
