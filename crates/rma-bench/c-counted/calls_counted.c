@@ -4,6 +4,7 @@
  * rank the count of instructions is the same in every run. Callgrind collects in one function here, and what it finds in this
  * program does not count: only the library's instructions, from call to return. */
 #include <mpi.h>
+#include <mpix_rma.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,11 @@ static int call_compare_and_swap(void)
     return MPI_Compare_and_swap(&value, &expected, &result, MPI_LONG_LONG, TARGET, AT, window);
 }
 
+static int call_put_notify(void)
+{
+    return MPIX_Put_notify(&value, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, 0, window);
+}
+
 static int call_flush(void)
 {
     return MPI_Win_flush(TARGET, window);
@@ -95,6 +101,7 @@ static const struct {
     {"get_accumulate_8", call_get_accumulate_8, 1, 0},
     {"fetch_and_op", call_fetch_and_op, 1, 0},
     {"compare_and_swap", call_compare_and_swap, 1, 0},
+    {"put_notify", call_put_notify, 1, 0},
     {"flush", call_flush, 1, 0},
     {"lock_unlock", call_lock_unlock, 0, 0},
     {"comm_rank", call_comm_rank, 0, 0},
@@ -112,6 +119,7 @@ int main(int argc, char **argv)
         for (int k = 0; k < calls[i].windows; k++)
             MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &earlier[k]);
         MPI_Win_allocate((AT + FEW) * sizeof value, sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+        MPIX_Win_set_num_notify(window, MPI_INFO_NULL, 1);
         if (calls[i].is_locked)
             MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window);
         for (long n = 0; n < count; n++)

@@ -292,6 +292,20 @@ impl Memory {
         (!self.is_no_place() || len == 0).then(|| unsafe { ReadSpan::new(self.0.cast(), len as usize) })
     }
 
+    /// As [`Memory::readable_at_all`], and `None` for an address that is none whatever the length: one look for fast paths.
+    #[inline(always)]
+    pub(crate) fn readable_place(self, len: u64) -> Option<ReadSpan> {
+        // SAFETY: as for `readable_at_all`.
+        (!self.is_no_place()).then(|| unsafe { ReadSpan::new(self.0.cast(), len as usize) })
+    }
+
+    /// As [`Memory::writable_at_all`], likewise.
+    #[inline(always)]
+    pub(crate) fn writable_place(self, len: u64) -> Option<WriteSpan> {
+        // SAFETY: as for `readable_at_all`.
+        (!self.is_no_place()).then(|| unsafe { WriteSpan::new(self.0.cast(), len as usize) })
+    }
+
     /// The first `len` bytes, for the library to write until the operation is complete at the origin.
     #[inline]
     pub(crate) fn writable(self, name: &str, len: u64) -> Result<WriteSpan> {

@@ -10,6 +10,7 @@
 //! [`Window::notifying`]: crate::window::Window::notifying
 //! [`Window::notifications`]: crate::window::Window::notifications
 
+mod direct;
 mod operations;
 mod request;
 mod setting;

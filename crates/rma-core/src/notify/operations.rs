@@ -1,7 +1,6 @@
 //! Operations that raise a counter of their target.
 
 use crate::datatype::Datatype;
-use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::mem::{ReadSpan, WriteSpan};
@@ -41,6 +40,19 @@ impl Window {
     #[inline]
     pub fn notifying(&self, counter: u32) -> Notifying<'_> {
         Notifying { window: self, counter }
+    }
+
+    /// Has a rank of the node look again at its counters that sleeps until one changes, on behalf of a call.
+    #[cold]
+    pub fn wake_notified(&self, call: &'static str, target: Rank) {
+        let shared = self.shared();
+        let peer = shared.group.peer(target);
+        if peer == shared.holder.peer() {
+            self.engine().wake_waiters();
+        } else {
+            // A wait for room in the channel has no errors.
+            let _ = self.engine().notify(call, std::iter::once(peer));
+        }
     }
 
     /// Queues an operation with a notice, which leaves at once.
@@ -188,22 +200,8 @@ impl Notifying<'_> {
     /// Raises the counter of a mapped target, whose data are in their place.
     #[inline]
     fn raise(&self, call: &'static str, target: Rank) {
-        let shared = self.window.shared();
-        if shared.notification.of(target).is_some_and(|block| block.raise(self.counter)) {
-            wake(self.window.engine(), call, shared.group.peer(target) == shared.holder.peer(), || {
-                shared.group.peer(target)
-            });
+        if self.window.shared().notification.of(target).is_some_and(|block| block.raise(self.counter)) {
+            self.window.wake_notified(call, target);
         }
-    }
-}
-
-/// Makes a process look again that sleeps until a counter changes.
-#[cold]
-fn wake(engine: &Engine, call: &'static str, is_own: bool, peer: impl FnOnce() -> crate::ids::Peer) {
-    if is_own {
-        engine.wake_waiters();
-    } else {
-        // A wait for room in the channel has no errors.
-        let _ = engine.notify(call, std::iter::once(peer()));
     }
 }

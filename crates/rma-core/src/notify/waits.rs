@@ -130,17 +130,18 @@ impl<'a> Notifications<'a> {
         mut look: impl FnMut() -> Option<T>,
     ) -> Result<Option<T>> {
         let shared = self.window.shared();
-        let mut found = look();
-        if found.is_none() && shared.maps_others() {
-            let may_spin = limit.is_none_or(|limit| !limit.is_zero());
-            let _ = may_spin
-                && self.window.engine().look_for(|| {
-                    found = look();
-                    found.is_some()
-                });
+        let (mut found, maps_others) = (look(), shared.maps_others());
+        if found.is_some() || maps_others {
+            // Before the looks, for the program waits for what comes behind them.
+            self.window.poll_throttled();
+        }
+        if found.is_none() && maps_others && limit.is_none_or(|limit| !limit.is_zero()) {
+            let _ = self.window.engine().look_for(|| {
+                found = look();
+                found.is_some()
+            });
         }
         if found.is_some() {
-            self.window.poll_throttled();
             return Ok(found);
         }
         self.wait_long(call, block, limit, describe, &mut look)

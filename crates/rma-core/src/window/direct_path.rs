@@ -277,7 +277,7 @@ impl<'w> DirectPath<'w> {
 
     /// What calls on all ranks look at.
     #[inline(always)]
-    pub(super) fn shared(&self) -> &'w Shared {
+    pub(crate) fn shared(&self) -> &'w Shared {
         self.shared
     }
 

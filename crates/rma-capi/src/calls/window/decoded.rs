@@ -62,6 +62,17 @@ pub(super) extern "C" fn put<N: Named>(from: ReadSpan, rank: Rank, disp: Disp, w
     call(N::NAME, move || Raiser::Win(win), move |_| window::get(win)?.inner.put(from, rank, disp))
 }
 
+/// `MPIX_Put_notify`, which is done but for a thread of its target that may sleep.
+#[cold]
+#[inline(never)]
+pub(super) fn wake_notified<N: Named>(rank: Rank, win: MPI_Win) -> c_int {
+    let body = move || {
+        window::get(win)?.inner.wake_notified(N::NAME, rank);
+        Ok(())
+    };
+    call(N::NAME, move || Raiser::Win(win), move |_| body())
+}
+
 /// `MPI_Get`.
 #[cold]
 #[inline(never)]

@@ -31,7 +31,7 @@ pub(super) fn try_put<N: Named, C: Wide>(
 ) -> Option<c_int> {
     let path = find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
-    let from = origin.address.readable_at_all(len)?;
+    let from = origin.address.readable_place(len)?;
     Some(if path.try_put(from, rank, disp) { 0 } else { decoded::put::<N>(from, rank, disp, win) })
 }
 
@@ -48,13 +48,29 @@ pub(super) fn put_decoded<N: Named, C: Wide>(
     Some(if path.try_put(from, rank, disp) { 0 } else { decoded::put::<N>(from, rank, disp, win) })
 }
 
+/// `MPIX_Put_notify`, as [`try_put`], where it is a copy and a step on a counter; the slow path decodes anew.
+#[inline(always)]
+pub(super) fn try_put_notify<N: Named, C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    notify: c_int,
+    win: MPI_Win,
+) -> Option<c_int> {
+    let path = find_cached(win)?;
+    let (len, rank, disp) = alike(origin, target)?;
+    let from = origin.address.readable_place(len)?;
+    // No rank has so many in use as a negative number becomes.
+    let may_sleep = path.try_put_notify(from, rank, disp, notify as u32)?;
+    Some(if may_sleep { decoded::wake_notified::<N>(rank, win) } else { 0 })
+}
+
 /// `MPI_Get`, where it can be no more than a copy; `None` when the slow path has to be taken, which decodes anew: to hand on what is
 /// decoded here would take more registers than there are free ones.
 #[inline(always)]
 pub(super) fn try_get<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
     let path = find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
-    path.try_get(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+    path.try_get(origin.address.writable_place(len)?, rank, disp).then_some(())
 }
 
 /// `MPI_Get` otherwise, as [`put_decoded`].
@@ -91,10 +107,10 @@ pub(super) fn accumulate_words<C: Wide>(
     let (len, rank, disp) = alike(origin, target)?;
     let (op, basic) = (op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
     if target.count.wide() == 1 {
-        let from = |len: usize| origin.address.readable_at_all(len as u64);
+        let from = |len: usize| origin.address.readable_place(len as u64);
         return path.try_accumulate(from, WordStep::accumulate(op, basic), op, rank, disp).then_some(());
     }
-    let from = origin.address.readable_at_all(len)?;
+    let from = origin.address.readable_place(len)?;
     path.try_accumulate_words(from, RunStep::of(op, basic), rank, disp).then_some(())
 }
 
@@ -109,7 +125,7 @@ pub(super) fn accumulate_decoded<N: Named, C: Wide>(
     find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
     let aim = Aim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
-    let from = origin.address.readable_at_all(len)?;
+    let from = origin.address.readable_place(len)?;
     Some(decoded::accumulate::<N>(from, aim, disp, win, op, target.datatype))
 }
 
@@ -282,7 +298,7 @@ pub(super) fn put_at_once<C: Wide>(
     target: &Target<C>,
 ) -> Option<()> {
     let (len, rank, disp) = alike(origin, target)?;
-    path.try_put(origin.address.readable_at_all(len)?, rank, disp).then_some(())
+    path.try_put(origin.address.readable_place(len)?, rank, disp).then_some(())
 }
 
 /// Likewise.
@@ -293,7 +309,7 @@ pub(super) fn get_at_once<C: Wide>(
     target: &Target<C>,
 ) -> Option<()> {
     let (len, rank, disp) = alike(origin, target)?;
-    path.try_get(origin.address.writable_at_all(len)?, rank, disp).then_some(())
+    path.try_get(origin.address.writable_place(len)?, rank, disp).then_some(())
 }
 
 /// Likewise.
@@ -307,7 +323,7 @@ pub(super) fn accumulate_at_once<C: Wide>(
     accumulate_words(path, origin, target, op).or_else(|| {
         let (len, rank, disp) = alike(origin, target)?;
         let kernel = Kernel::new(op::reduce_op(op)?, datatype::basic_type(target.datatype)?)?;
-        let from = origin.address.readable_at_all(len)?;
+        let from = origin.address.readable_place(len)?;
         path.try_accumulate_run(from, kernel, rank, disp).then_some(())
     })
 }

@@ -1,5 +1,6 @@
 //! Notified access: stores that tell their target, with the names of the MPI Forum's draft where it has some (`mpix_rma.h`).
 
+use super::fast_path::try_put_notify;
 use crate::abi::*;
 use crate::arguments::{Memory, Out, count};
 use crate::entry::{entry, forms};
@@ -81,7 +82,8 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype,
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         notify: c_int, win: MPI_Win,
-    ) raises Raiser::Win(win); |_| {
+    ) raises Raiser::Win(win), first try_put_notify::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), notify, win);
+    |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         notified::put(origin, Target::new(target_rank, target_disp, target_count, target_datatype), notify, window::get(win)?)
     }
