@@ -24,6 +24,9 @@ use crate::mem::WriteSpan;
 /// Where the kind stands in the first word of a note; below it is the target's name.
 const KIND_SHIFT: u32 = 32;
 const NAME_MASK: u64 = (1 << KIND_SHIFT) - 1;
+/// Above it is the length, if it is one of 1 to [`MOST_SHORT`] bytes: a flush behind a store waits for each store of the note.
+const LEN_SHIFT: u32 = 40;
+const MOST_SHORT: u64 = (1 << (u64::BITS - LEN_SHIFT)) - 1;
 
 /// The notes of one process in one window.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +40,11 @@ pub(super) struct Notes<'a> {
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Slot {
-    /// Kind and target; 0 for nothing.
+    /// Target, kind and a short length; 0 for nothing.
     what: AtomicU64,
     /// The first byte that may be changed, from the beginning of the target's memory.
     start: AtomicU64,
+    /// A length that is not short.
     len: AtomicU64,
     _unused: AtomicU64,
 }
@@ -81,8 +85,11 @@ impl Slot {
     #[inline]
     pub(super) fn begin(&self, name: u64, kind: OperationKind, start: u64, len: u64) -> Note<'_> {
         self.start.store(start, Relaxed);
-        self.len.store(len, Relaxed);
-        self.what.store(u64::from(kind.code()) << KIND_SHIFT | name, Release);
+        let short = if len <= MOST_SHORT { len } else { 0 };
+        if short == 0 {
+            self.len.store(len, Relaxed);
+        }
+        self.what.store(short << LEN_SHIFT | u64::from(kind.code()) << KIND_SHIFT | name, Release);
         // SYNC POINT note: before the first store.
         fence(Release);
         Note { word: &self.what, is_counted: false }
@@ -121,8 +128,11 @@ impl<'a> Notes<'a> {
             }
             slot.what.store(0, Relaxed);
             let kind = OperationKind::of_code((what >> KIND_SHIFT) as u8);
-            let (start, len) = (slot.start.load(Relaxed), slot.len.load(Relaxed));
-            Some(Unfinished { origin: dead, kind, start, len })
+            let len = match what >> LEN_SHIFT {
+                0 => slot.len.load(Relaxed),
+                short => short,
+            };
+            Some(Unfinished { origin: dead, kind, start: slot.start.load(Relaxed), len })
         };
         let has_others = self.others.load(Acquire) > 0;
         let others = has_others.then(|| Unfinished::unknown(dead));
@@ -205,11 +215,13 @@ mod tests {
             let notes = kept.notes();
             drop(notes.begin(TARGET, OperationKind::Put, 0, 9));
             assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
-            std::mem::forget(notes.begin(TARGET, OperationKind::Accumulate, 8, 16));
-            assert_eq!(notes.take_of_dead(TARGET + 1, Rank(1)).count(), 0, "of another target");
-            let found: Vec<_> = notes.take_of_dead(TARGET, Rank(1)).collect();
-            let expected = Unfinished { origin: Rank(1), kind: OperationKind::Accumulate, start: 8, len: 16 };
-            assert_eq!(found, [expected]);
+            for len in [1, 16, 0, MOST_SHORT, MOST_SHORT + 1, 1 << 48] {
+                std::mem::forget(notes.begin(TARGET, OperationKind::Accumulate, 8, len));
+                assert_eq!(notes.take_of_dead(TARGET + 1, Rank(1)).count(), 0, "of another target");
+                let found: Vec<_> = notes.take_of_dead(TARGET, Rank(1)).collect();
+                let expected = Unfinished { origin: Rank(1), kind: OperationKind::Accumulate, start: 8, len };
+                assert_eq!(found, [expected]);
+            }
             drop(notes.count(OperationKind::Put));
             assert_eq!(notes.take_of_dead(TARGET, Rank(1)).count(), 0);
             std::mem::forget(notes.count(OperationKind::Put));

@@ -256,10 +256,11 @@ unsafe fn copy_medium_avx(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Blocks of 128 bytes to whole cache lines by the instruction `$store`; the first 64 and the last 128 bytes wait in registers
-/// until the end, so that their overlap with the blocks is stored twice with the same values. `$end` comes after all stores.
+/// Blocks of 128 bytes to whole cache lines by the instruction `$store`; the first 64 bytes, unless they begin a line, and the last 128 wait
+/// in registers until the end, so that their overlap with the blocks is stored twice with the same values. `$end` comes after all stores.
 ///
-/// At the loop's start `left` bytes remain and `left > 0`; a block is moved only while more than 128 are left.
+/// At the loop's start `left` bytes remain and `left > 0`, more than 128 where the target is aligned; a block is moved only while more
+/// than 128 are left.
 macro_rules! ascend_avx {
     ($to:ident, $from:ident, $len:ident, $store:literal, $end:literal) => {
         asm!(
@@ -270,11 +271,10 @@ macro_rules! ascend_avx {
             "vmovdqu ymm6, [{from} + {left} - 64]",
             "vmovdqu ymm7, [{from} + {left} - 32]",
             "mov {start}, {to}",
-            // Moves forward by 1 to 64 bytes, to where the target is aligned.
+            // Moves forward by 0 to 63 bytes, to where the target is aligned.
             "mov {skip}, {to}",
-            "or {skip}, 63",
-            "inc {skip}",
-            "sub {skip}, {to}",
+            "neg {skip}",
+            "and {skip}, 63",
             "add {from}, {skip}",
             "add {to}, {skip}",
             "sub {left}, {skip}",
@@ -300,8 +300,11 @@ macro_rules! ascend_avx {
             "vmovdqu [{to} + {left} - 96], ymm5",
             "vmovdqu [{to} + {left} - 64], ymm6",
             "vmovdqu [{to} + {left} - 32], ymm7",
+            "test {skip}, {skip}",
+            "jz 4f",
             "vmovdqu [{start}], ymm8",
             "vmovdqu [{start} + 32], ymm9",
+            "4:",
             $end,
             "vzeroupper",
             from = inout(reg) $from => _, to = inout(reg) $to => _, left = inout(reg) $len => _,
