@@ -1,7 +1,8 @@
 //! Calls that the library may do at once: what they need is found without a call, and is all in registers, so that the last step is a
 //! jump there.
 //!
-//! The window is looked up last, which takes the fewest registers: none has to be saved then.
+//! The window is looked up last, which takes the fewest registers: none has to be saved then. The rank goes apart where there is a register for
+//! it, so that it waits for no table. An argument on the stack may have anything above a handle of 32 bits.
 //!
 //! Each answers `None`, and has done nothing, for a window or an argument that is not found so: then the call goes the way of all
 //! ([`crate::calls`]). What the library cannot do at once it does as if it had been called by that way.
@@ -9,8 +10,9 @@
 use crate::abi::{Aint, Handle, STANDARD};
 use crate::arguments::{LockType, Op, Rank, Type};
 use crate::library::{Object, host};
-use crate::ours::Place;
-use crate::{datatype, operation, window};
+use crate::memory::handle;
+use crate::places::{self, Place};
+use crate::{datatype, operation};
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed};
@@ -50,19 +52,19 @@ macro_rules! of_library {
 }
 
 of_library! {
-    fn put = c"rma_guest_put"(origin: *const c_void, len: u64, rank: c_int, disp: Aint, place: Place);
-    fn get = c"rma_guest_get"(origin: *mut c_void, len: u64, rank: c_int, disp: Aint, place: Place);
-    fn accumulate = c"rma_guest_accumulate"(origin: *const c_void, count: c_int, aim: u64, disp: Aint, place: Place);
-    fn get_accumulate = c"rma_guest_get_accumulate"(origin: *const c_void, result: *mut c_void, count: c_int, aim: u64, disp: Aint, place: Place);
-    fn fetch_and_op = c"rma_guest_fetch_and_op"(origin: *const c_void, result: *mut c_void, aim: u64, disp: Aint, place: Place);
-    fn compare_and_swap = c"rma_guest_compare_and_swap"(origin: *const c_void, compare: *const c_void, result: *mut c_void, aim: u64, disp: Aint, place: Place);
-    fn lock = c"rma_guest_lock"(kind: c_int, rank: c_int, place: Place);
-    fn unlock = c"rma_guest_unlock"(rank: c_int, place: Place);
-    fn flush = c"rma_guest_flush"(rank: c_int, place: Place);
-    fn flush_all = c"rma_guest_flush_all"(place: Place);
-    fn lock_all = c"rma_guest_lock_all"(place: Place);
-    fn unlock_all = c"rma_guest_unlock_all"(place: Place);
-    fn sync = c"rma_guest_sync"(place: Place);
+    fn put = c"rma_guest_put"(origin: *const c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place);
+    fn get = c"rma_guest_get"(origin: *mut c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place);
+    fn accumulate = c"rma_guest_accumulate"(origin: *const c_void, count: c_int, rank: c_int, step: u64, disp: Aint, place: &'static Place);
+    fn get_accumulate = c"rma_guest_get_accumulate"(origin: *const c_void, result: *mut c_void, count: c_int, aim: u64, disp: Aint, place: &'static Place);
+    fn fetch_and_op = c"rma_guest_fetch_and_op"(origin: *const c_void, result: *mut c_void, rank: c_int, step: u64, disp: Aint, place: &'static Place);
+    fn compare_and_swap = c"rma_guest_compare_and_swap"(origin: *const c_void, compare: *const c_void, result: *mut c_void, aim: u64, disp: Aint, place: &'static Place);
+    fn lock = c"rma_guest_lock"(kind: c_int, rank: c_int, place: &'static Place);
+    fn unlock = c"rma_guest_unlock"(rank: c_int, place: &'static Place);
+    fn flush = c"rma_guest_flush"(rank: c_int, place: &'static Place);
+    fn flush_all = c"rma_guest_flush_all"(place: &'static Place);
+    fn lock_all = c"rma_guest_lock_all"(place: &'static Place);
+    fn unlock_all = c"rma_guest_unlock_all"(place: &'static Place);
+    fn sync = c"rma_guest_sync"(place: &'static Place);
 }
 
 /// Looks all functions up; says whether they are there, as they are in a library of the same build.
@@ -110,9 +112,9 @@ fn bytes(origin: *const c_void, here: Side, there: Side, rank: Rank, disp: Aint)
     Some(here.0 as u64 * size)
 }
 
-/// Rank, datatype and operation in a word, as the library takes them apart, with its own codes of the latter.
+/// Datatype and operation in a word, as the library takes them apart, with its own codes, for a call that has its rank apart.
 #[inline(always)]
-fn aim(buffers: usize, rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
+fn step(buffers: usize, rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
     // As in `bytes`, for all addresses together.
     if i64::from(rank.0) | (buffers as i64) < 0 {
         return None;
@@ -122,7 +124,13 @@ fn aim(buffers: usize, rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
         Some(op) => operation::find_predefined(op.0)?,
         None => 0,
     };
-    Some(rank.0 as u64 | kind << 32 | op << 48)
+    Some(kind | op)
+}
+
+/// The same with the rank in its lower half.
+#[inline(always)]
+fn aim(buffers: usize, rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
+    step(buffers, rank, kind, op).map(|step| step >> u32::BITS << u32::BITS | rank.0 as u64)
 }
 
 /// # Safety
@@ -137,7 +145,7 @@ pub(crate) unsafe fn put(
     win: Handle,
 ) -> Option<c_int> {
     let len = bytes(origin, here, there, rank, disp)?;
-    let place = window::place(win)?;
+    let place = places::find(win)?;
     // SAFETY: the window is taken over, and the program's arguments are as the standard has them. So below.
     Some(unsafe { library::put(origin, len, rank.0, disp, place) })
 }
@@ -154,7 +162,7 @@ pub(crate) unsafe fn get(
     win: Handle,
 ) -> Option<c_int> {
     let len = bytes(origin, here, there, rank, disp)?;
-    let place = window::place(win)?;
+    let place = places::find(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::get(origin, len, rank.0, disp, place) })
 }
@@ -174,10 +182,10 @@ pub(crate) unsafe fn accumulate(
     if !here.is(there) {
         return None;
     }
-    let aim = aim(origin.addr(), rank, there.1, Some(op))?;
-    let place = window::place(win)?;
+    let step = step(origin.addr(), rank, there.1, Some(Op(handle(op.0))))?;
+    let place = places::find(win)?;
     // SAFETY: as for `put`.
-    Some(unsafe { library::accumulate(origin, here.0, aim, disp, place) })
+    Some(unsafe { library::accumulate(origin, here.0, rank.0, step, disp, place) })
 }
 
 /// # Safety
@@ -198,8 +206,8 @@ pub(crate) unsafe fn get_accumulate(
     if !(here.is(there) && back.is(there)) {
         return None;
     }
-    let aim = aim(origin.addr() | result.addr(), rank, there.1, Some(op))?;
-    let place = window::place(win)?;
+    let aim = aim(origin.addr() | result.addr(), rank, there.1, Some(Op(handle(op.0))))?;
+    let place = places::find(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::get_accumulate(origin, result, here.0, aim, disp, place) })
 }
@@ -217,10 +225,10 @@ pub(crate) unsafe fn fetch_and_op(
     op: Op,
     win: Handle,
 ) -> Option<c_int> {
-    let aim = aim(origin.addr() | result.addr(), rank, kind, Some(op))?;
-    let place = window::place(win)?;
+    let step = step(origin.addr() | result.addr(), rank, kind, Some(op))?;
+    let place = places::find(win)?;
     // SAFETY: as for `put`.
-    Some(unsafe { library::fetch_and_op(origin, result, aim, disp, place) })
+    Some(unsafe { library::fetch_and_op(origin, result, rank.0, step, disp, place) })
 }
 
 /// # Safety
@@ -237,7 +245,7 @@ pub(crate) unsafe fn compare_and_swap(
     win: Handle,
 ) -> Option<c_int> {
     let aim = aim(origin.addr() | compare.addr() | result.addr(), rank, kind, None)?;
-    let place = window::place(win)?;
+    let place = places::find(win)?;
     // SAFETY: as for `put`.
     Some(unsafe { library::compare_and_swap(origin, compare, result, aim, disp, place) })
 }
@@ -246,7 +254,7 @@ pub(crate) unsafe fn compare_and_swap(
 /// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn lock(kind: LockType, rank: Rank, assert: c_int, win: Handle) -> Option<c_int> {
-    let place = window::place(win)?;
+    let place = places::find(win)?;
     if assert != 0 || rank.0 < 0 {
         return None;
     }
@@ -264,7 +272,7 @@ pub(crate) unsafe fn lock(kind: LockType, rank: Rank, assert: c_int, win: Handle
 /// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn unlock(rank: Rank, win: Handle) -> Option<c_int> {
-    let place = window::place(win)?;
+    let place = places::find(win)?;
     if rank.0 < 0 {
         return None;
     }
@@ -276,7 +284,7 @@ pub(crate) unsafe fn unlock(rank: Rank, win: Handle) -> Option<c_int> {
 /// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn flush(rank: Rank, win: Handle) -> Option<c_int> {
-    let place = window::place(win)?;
+    let place = places::find(win)?;
     if rank.0 < 0 {
         return None;
     }
@@ -289,14 +297,14 @@ pub(crate) unsafe fn flush(rank: Rank, win: Handle) -> Option<c_int> {
 #[inline(always)]
 pub(crate) unsafe fn flush_all(win: Handle) -> Option<c_int> {
     // SAFETY: as for `put`.
-    window::place(win).map(|place| unsafe { library::flush_all(place) })
+    places::find(win).map(|place| unsafe { library::flush_all(place) })
 }
 
 /// # Safety
 /// The arguments are as the standard has them.
 #[inline(always)]
 pub(crate) unsafe fn lock_all(assert: c_int, win: Handle) -> Option<c_int> {
-    let place = window::place(win)?;
+    let place = places::find(win)?;
     if assert != 0 {
         return None;
     }
@@ -309,7 +317,7 @@ pub(crate) unsafe fn lock_all(assert: c_int, win: Handle) -> Option<c_int> {
 #[inline(always)]
 pub(crate) unsafe fn unlock_all(win: Handle) -> Option<c_int> {
     // SAFETY: as for `put`.
-    window::place(win).map(|place| unsafe { library::unlock_all(place) })
+    places::find(win).map(|place| unsafe { library::unlock_all(place) })
 }
 
 /// # Safety
@@ -317,5 +325,5 @@ pub(crate) unsafe fn unlock_all(win: Handle) -> Option<c_int> {
 #[inline(always)]
 pub(crate) unsafe fn sync(win: Handle) -> Option<c_int> {
     // SAFETY: as for `put`.
-    window::place(win).map(|place| unsafe { library::sync(place) })
+    places::find(win).map(|place| unsafe { library::sync(place) })
 }

@@ -11,7 +11,7 @@
 //! * **Arguments** have one type in all ABIs, if a handle is taken for a word: what differs is data (`abi`). So each call is declared
 //!   once, with the kind of each of its arguments (`arguments`), and serves every host. Datatypes are made of envelope and contents and
 //!   kept until the host frees them (`datatype`).
-//! * **At once.** Most calls are over in a few instructions, so their way is short (`at_once`): the window's place in the library and what
+//! * **At once.** Most calls are over in a few instructions, so their way is short (`at_once`): the window's place (`places`) and what
 //!   stands for predefined handles (`fixed`) are found without a call, and the last step is a jump into the library.
 //! * **Both names.** Each call is there as `MPI_` and as `PMPI_`, for a profiler in front and for Fortran's bindings. The host itself is
 //!   called by addresses that are looked up in its object.
@@ -35,6 +35,7 @@ mod library;
 mod memory;
 mod operation;
 mod ours;
+mod places;
 mod report;
 mod request;
 mod start;

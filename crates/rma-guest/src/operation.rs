@@ -10,13 +10,13 @@ use crate::table::Table;
 
 static KNOWN: Table<32> = Table::new();
 
-/// The library's codes of these.
+/// The library's codes of these, in the highest 16 bits.
 static PREDEFINED: Fixed<256> = Fixed::new();
 
-/// The library's codes of an operation, 16 bits, if they are found at once.
+/// The library's codes of an operation, from bit 48 on, if they are found at once, as for datatypes.
 #[inline(always)]
 pub(crate) fn find_predefined(op: Handle) -> Option<u64> {
-    PREDEFINED.find(handle(op)).map(|codes| codes as u64)
+    PREDEFINED.find(op).map(|codes| codes as u64)
 }
 
 /// The library's operation.
@@ -33,7 +33,7 @@ pub(crate) fn enter_predefined() {
         let theirs = host().handle_of(named);
         if theirs != 0 {
             KNOWN.insert(theirs, named.standard);
-            PREDEFINED.insert(theirs, ours::codes_of_op(named.standard) as usize);
+            PREDEFINED.insert(theirs, (ours::codes_of_op(named.standard) << 48) as usize);
         }
     }
 }

@@ -3,15 +3,16 @@
 use crate::abi::{Count, Handle};
 use crate::library::{Symbol, declare};
 use std::ffi::{c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 
 /// The allgather that a start is made of.
 pub(crate) type Gather = unsafe extern "C" fn(*const c_void, c_int, *mut c_void, *mut c_void) -> c_int;
 
-/// Where a window is in the library: a number of 15 bits.
-pub(crate) type Place = c_int;
-
 /// What raises an error of the library on a window of its own.
 pub(crate) type Raise = unsafe extern "C" fn(Handle, c_int) -> c_int;
+
+/// What the library keeps of a window for calls at once, in the guest's memory.
+pub(crate) type Contents = MaybeUninit<[usize; 7]>;
 
 /// `MPI_COMM_WORLD` of the standard ABI.
 pub(crate) const WORLD: Handle = 0x101;
@@ -66,12 +67,12 @@ declare! { of_own:
     fn type_create_resized = c"PMPI_Type_create_resized_c"(old: Handle, lb: Count, extent: Count, new: *mut Handle);
 }
 
-/// The place of a window, which a call at once needs; negative when it has none.
-pub(crate) fn place(win: Handle) -> Place {
+/// Has the library write what it needs of a window in a call at once; says whether it has.
+pub(crate) fn place(win: Handle, to: *mut Contents) -> bool {
     static SYMBOL: Symbol = Symbol::of_own(c"rma_guest_place");
-    type Function = unsafe extern "C" fn(Handle) -> Place;
-    // SAFETY: the library's function of this name has this type, and takes any handle.
-    unsafe { std::mem::transmute::<*mut c_void, Function>(SYMBOL.address())(win) }
+    type Function = unsafe extern "C" fn(Handle, *mut Contents) -> c_int;
+    // SAFETY: the library's function of this name has this type, takes any handle, and there is room for what it writes.
+    unsafe { std::mem::transmute::<*mut c_void, Function>(SYMBOL.address())(win, to) == 0 }
 }
 
 /// What the library knows a predefined datatype by: its codes in the lowest 16 bits; in the upper half the bytes of an element, if elements lie

@@ -3,7 +3,7 @@
 use crate::abi::{Handle, STANDARD};
 use crate::library::{host, own};
 use crate::memory::{read_handle, set_mask, write_handle};
-use crate::{at_once, communicator, datatype, operation, ours, report, theirs, window, world};
+use crate::{at_once, communicator, datatype, operation, ours, places, report, theirs, window, world};
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
@@ -75,6 +75,7 @@ pub(crate) fn end() {
     if !world::close() {
         return;
     }
+    places::close();
     // SAFETY: the library has started; the host has not ended yet, and the duplicate is this file's.
     unsafe {
         let code = ours::finalize();

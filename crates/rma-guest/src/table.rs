@@ -27,39 +27,6 @@ impl Record {
     }
 }
 
-/// Key and value that were found last, in one word: the shortest way to a value of [`LAST_BITS`] bits.
-#[derive(Debug)]
-pub(crate) struct Last(AtomicUsize);
-
-/// Bits of the value. The others are the key's, which is a number of 32 bits or an address, of which a program has 47.
-const LAST_BITS: u32 = 16;
-const _: () = assert!(usize::BITS == 64);
-
-impl Last {
-    pub(crate) const fn new() -> Self {
-        Self(AtomicUsize::new(NO_KEY))
-    }
-
-    /// The value of a key.
-    #[inline(always)]
-    pub(crate) fn find(&self, key: usize) -> Option<usize> {
-        let value = self.0.load(Acquire) ^ key << LAST_BITS;
-        (value >> LAST_BITS == 0).then_some(value)
-    }
-
-    fn set(&self, key: usize, value: usize) {
-        // SYNC POINT table: as for a place.
-        self.0.store(key << LAST_BITS | value, Release);
-    }
-
-    /// A key is removed.
-    pub(crate) fn forget(&self, key: usize) {
-        if self.find(key).is_some() {
-            self.0.store(NO_KEY, Relaxed);
-        }
-    }
-}
-
 /// A table of up to any number of records, the last `PLACES` of which are found at once.
 #[derive(Debug)]
 pub(crate) struct Table<const PLACES: usize> {
@@ -94,12 +61,6 @@ impl<const PLACES: usize> Table<PLACES> {
             None if self.len.load(Relaxed) != 0 => self.find_slowly(key),
             found => found,
         }
-    }
-
-    /// Looks a key up for [`Last::find`]; says whether it is there.
-    pub(crate) fn find_for(&self, last: &Last, key: usize) -> bool {
-        let value = self.find(key);
-        value.inspect(|value| last.set(key, *value)).is_some()
     }
 
     #[inline(always)]
@@ -185,24 +146,7 @@ const fn place_of<const PLACES: usize>(key: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Last, NO_KEY, Table};
-
-    #[test]
-    fn the_last_key_is_found_until_another_one_is_or_it_is_removed() {
-        let (table, last) = (Table::<2>::new(), Last::new());
-        let keys = [0, 1, 0xa000_0000, (1 << 47) - 16, 1 << 16];
-        (1..).zip(keys).for_each(|(value, key)| table.insert(key, value));
-        assert!([0, 1, 0xffff_ffff].iter().all(|key| last.find(*key).is_none()));
-        for (value, key) in (1..).zip(keys) {
-            assert!(table.find_for(&last, key) && !table.find_for(&last, 2));
-            assert!(keys.iter().all(|other| last.find(*other) == (*other == key).then_some(value)));
-            last.forget(2);
-            assert_eq!(last.find(key), Some(value));
-            last.forget(key);
-            assert_eq!(last.find(key), None);
-        }
-        assert!(last.find(NO_KEY).is_none_or(|value| value == 0xffff));
-    }
+    use super::Table;
 
     #[test]
     fn what_was_removed_is_not_found_and_its_record_is_used_again() {

@@ -5,34 +5,16 @@ use crate::abi::Handle;
 use crate::errors::{Failure, settle};
 use crate::library::host;
 use crate::memory::{handle, read_handle, write_handle};
-use crate::ours::Place;
-use crate::table::{Last, Table};
-use crate::{ours, report, theirs};
+use crate::table::Table;
+use crate::{ours, places, report, theirs};
 use std::ffi::{c_int, c_void};
 
 static KNOWN: Table<64> = Table::new();
-
-/// Their places in the library, of those that have one.
-static PLACES: Table<64> = Table::new();
-
-/// The place of the window that was used last.
-static LAST: Last = Last::new();
 
 /// The library's window; `None` when the window is the host's, or none.
 #[inline(always)]
 pub(crate) fn find(win: Handle) -> Option<Handle> {
     KNOWN.find(handle(win))
-}
-
-/// The place of a window in the library, if it was used last.
-#[inline(always)]
-pub(crate) fn place(win: Handle) -> Option<Place> {
-    LAST.find(handle(win)).map(|place| place as Place)
-}
-
-/// Makes a window the one that was used last; says whether it has a place.
-pub(crate) fn find_place(win: Handle) -> bool {
-    PLACES.find_for(&LAST, handle(win))
 }
 
 /// The library has met an error on its window `own` in a call at once: raises it at the host's; answers the host's code.
@@ -56,9 +38,7 @@ pub(crate) unsafe fn enter(call: &str, mut own: Handle, comm: Handle, to: *mut c
         let win = read_handle(room.as_ptr().cast(), 0);
         ours::return_errors_of_window(own);
         KNOWN.insert(win, own);
-        if let Ok(place) = usize::try_from(ours::place(own)) {
-            PLACES.insert(win, place);
-        }
+        places::enter(win, own);
         write_handle(to, win);
         report::say(|| format!("{call}: the window is taken over"));
     }
@@ -74,11 +54,10 @@ pub(crate) unsafe fn leave(mut own: Handle, at: *mut c_void) -> c_int {
     unsafe {
         let win = handle(read_handle(at, 0));
         let own_before = own;
-        let place = PLACES.remove(win);
-        LAST.forget(win);
+        let place = places::leave(win);
         let code = ours::win_free(&raw mut own);
+        place.into_iter().for_each(|place| places::settle(place, win, code == 0));
         if code != 0 {
-            place.into_iter().for_each(|place| PLACES.insert(win, place));
             return Failure::of_code(code).raise_at_window(win);
         }
         // The functions of attributes may ask for the window's own, so it is known until the host has freed it; then another thread

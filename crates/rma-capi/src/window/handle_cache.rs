@@ -45,32 +45,6 @@ const _: () = assert!(size_of::<Place>() == 64);
 // §12.2.6).
 unsafe impl Sync for Place {}
 
-/// A place as a caller keeps it instead of the handle.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(crate) struct PlaceNumber(u32);
-
-impl PlaceNumber {
-    /// That of a handle's window; where it has no place, the number of none, which is negative in C.
-    pub(crate) fn of(win: MPI_Win) -> Self {
-        Self(find_cached(win).map_or(u32::MAX, |_| win.bits() as u32 - FIRST_INDEX))
-    }
-
-    /// The window's handle; none of any window when it has left.
-    #[inline(always)]
-    pub(crate) fn handle(self) -> MPI_Win {
-        MPI_Win(CACHE.get(self.0 as usize).map_or(NO_HANDLE, |place| place.handle.load(Acquire)))
-    }
-
-    /// The window's direct path.
-    #[inline(always)]
-    pub(crate) fn path(self) -> Option<&'static DirectPath<'static>> {
-        let place = CACHE.get(self.0 as usize)?;
-        // SAFETY: as in `find_cached`, with a handle that only the window of this place has had.
-        (place.handle.load(Acquire) != NO_HANDLE).then(|| unsafe { (*place.path.get()).assume_init_ref() })
-    }
-}
-
 impl Place {
     const fn empty() -> Self {
         Self { handle: AtomicUsize::new(NO_HANDLE), path: UnsafeCell::new(MaybeUninit::uninit()) }

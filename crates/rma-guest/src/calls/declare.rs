@@ -72,15 +72,7 @@ macro_rules! first_at_once {
                 #[inline(never)]
                 unsafe extern "C" fn slow_path($($arg: $ty,)* $win: $crate::arguments::Window) -> std::ffi::c_int {
                     // SAFETY: the program's arguments, as the standard has them for this function.
-                    unsafe {
-                        // Of another window than the call before.
-                        if $crate::window::find_place($win.0)
-                            && let Some(code) = $first
-                        {
-                            return code;
-                        }
-                        $crate::calls::translated!($win, self::host, self::own, $($arg),*)
-                    }
+                    unsafe { $crate::calls::translated!($win, self::host, self::own, $($arg),*) }
                 }
                 match $first {
                     Some(code) => code,

@@ -19,7 +19,7 @@ static KNOWN: Table<256> = Table::new();
 /// Those that the program has committed; the values mean nothing.
 static COMMITTED: Table<64> = Table::new();
 
-/// Of these the predefined ones; each value has the library's codes, and the size in its upper half.
+/// Of these the predefined ones; each value has the library's codes in its upper half, and the size in the lower.
 static PREDEFINED: Fixed<4096> = Fixed::new();
 
 /// A predefined datatype.
@@ -27,23 +27,24 @@ static PREDEFINED: Fixed<4096> = Fixed::new();
 pub(crate) struct Predefined(usize);
 
 impl Predefined {
-    /// The library's codes, 16 bits.
+    /// The library's codes, from bit 32 on; of what is below only the aim of a call that has its rank apart may have something.
     #[inline(always)]
     pub(crate) fn codes(self) -> u64 {
-        u64::from(self.0 as u32)
+        self.0 as u64
     }
 
     /// Bytes of an element, if elements lie without gaps; else 0.
     #[inline(always)]
     pub(crate) fn dense_size(self) -> u64 {
-        self.0 as u64 >> 32
+        u64::from(self.0 as u32)
     }
 }
 
-/// The library's datatype, if it is a predefined one that is found at once.
+/// The library's datatype, if it is a predefined one that is found at once: by the register as it is, which has nothing above a handle of
+/// 32 bits in all programs of compilers at hand; else it is not found.
 #[inline(always)]
 pub(crate) fn find_predefined(kind: Handle) -> Option<Predefined> {
-    PREDEFINED.find(handle(kind)).map(Predefined)
+    PREDEFINED.find(kind).map(Predefined)
 }
 
 /// The library's datatype.
@@ -86,7 +87,7 @@ pub(crate) fn enter_predefined() {
         let theirs = host().handle_of(named);
         if theirs != 0 {
             KNOWN.insert(theirs, named.standard);
-            PREDEFINED.insert(theirs, ours::codes_of_datatype(named.standard) as usize);
+            PREDEFINED.insert(theirs, ours::codes_of_datatype(named.standard).rotate_left(32) as usize);
         }
     }
 }

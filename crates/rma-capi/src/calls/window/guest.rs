@@ -1,7 +1,7 @@
 //! The fast paths as `librma_guest.so` calls them, which puts this library under another MPI. One of the few files with `unsafe`.
 //!
 //! The guest has looked its window and its predefined handles up already, and hands over what it has found: the window's place
-//! ([`PlaceNumber`]), the number of bytes, or rank, datatype and operation in one word, so that each call takes registers alone and its last
+//! ([`Place`]), the number of bytes, or rank, datatype and operation in one word, so that each call takes registers alone and its last
 //! step is a jump here. From there on it is what the calls of programs do: the direct path, else their slow path. Errors go to the
 //! guest's function, which answers the code for its program.
 
@@ -21,7 +21,7 @@ use crate::datatype::{basic_type, dense_size};
 use crate::entry::{Early, Named};
 use crate::op::reduce_op;
 use crate::start::{self, GatherFunction, Given, State};
-use crate::window::handle_cache::PlaceNumber;
+use crate::window::handle_cache::find_cached;
 use crate::window::synchronize::lock_kind;
 use crate::window::transfer::{Origin, Target, spans_apart};
 use rma_core::datatype::BasicType;
@@ -34,12 +34,37 @@ use std::sync::OnceLock;
 /// Answers the program's code for one of this library's: the handler of its own window has got the error.
 type RaiseFunction = unsafe extern "C" fn(MPI_Win, c_int) -> c_int;
 
+/// A window's place: memory of the guest, where this library writes, when the window is made, what its calls look at.
+#[repr(C)]
+struct Place {
+    /// The guest's.
+    _key: usize,
+    contents: Contents,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Contents {
+    win: MPI_Win,
+    path: DirectPath<'static>,
+}
+
+const _: () = assert!(size_of::<Contents>() <= 7 * size_of::<usize>(), "the guest has room for so much");
+
+impl Place {
+    #[inline(always)]
+    fn handle(&self) -> MPI_Win {
+        self.contents.win
+    }
+}
+
 /// The lowest handle of a predefined datatype: the others differ in the lowest 8 bits.
 const DATATYPES: usize = 0x200;
 
 static RAISE: OnceLock<RaiseFunction> = OnceLock::new();
 
-/// Rank, datatype and operation of a call: 32, 16 and 16 bits from the lowest on. Of datatype and operation there are the lowest 8 bits of the
+/// Rank, datatype and operation of a call: 32, 16 and 16 bits from the lowest on; calls whose rank is an argument of its own may have anything
+/// in its place. Of datatype and operation there are the lowest 8 bits of the
 /// handle, and the engine's code, by which the step is found without another table.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -78,8 +103,8 @@ impl Aim {
     }
 
     #[inline(always)]
-    fn place(self, disp: MPI_Aint) -> Option<(Rank, Disp)> {
-        Some((Rank(self.0 as u32), Disp(u64::try_from(disp).ok()?)))
+    fn peer(self) -> Rank {
+        Rank(self.0 as u32)
     }
 
     #[inline(always)]
@@ -88,15 +113,21 @@ impl Aim {
     }
 
     #[inline(always)]
-    fn target(self, disp: MPI_Aint, count: c_int) -> Target<c_int> {
-        Target::new(self.rank(), disp, count, self.datatype())
+    fn target(self, rank: c_int, disp: MPI_Aint, count: c_int) -> Target<c_int> {
+        Target::new(rank, disp, count, self.datatype())
     }
 }
 
 /// The fast path of calls on one element.
 #[inline(always)]
-fn accumulate_one(path: &DirectPath<'_>, origin: Memory, aim: Aim, disp: MPI_Aint) -> Option<bool> {
-    let ((op, basic), (rank, disp)) = (aim.step()?, aim.place(disp)?);
+fn accumulate_one(
+    path: &DirectPath<'_>,
+    origin: Memory,
+    rank: Rank,
+    aim: Aim,
+    disp: MPI_Aint,
+) -> Option<bool> {
+    let ((op, basic), disp) = (aim.step()?, at(disp)?);
     let from = |len: usize| origin.readable_at_all(len as u64);
     Some(path.try_accumulate(from, WordStep::accumulate(op, basic), op, rank, disp))
 }
@@ -107,12 +138,18 @@ fn fetch_one(
     path: &DirectPath<'_>,
     origin: Memory,
     result: Memory,
+    rank: Rank,
     aim: Aim,
     disp: MPI_Aint,
 ) -> Option<bool> {
-    let ((op, basic), (rank, disp)) = (aim.step()?, aim.place(disp)?);
+    let ((op, basic), disp) = (aim.step()?, at(disp)?);
     let buffers = |len: usize| spans_apart(origin, result, len as u64);
     Some(path.try_fetch_and_op(buffers, WordStep::fetch(op, basic), rank, disp))
+}
+
+#[inline(always)]
+fn at(disp: MPI_Aint) -> Option<Disp> {
+    u64::try_from(disp).ok().map(Disp)
 }
 
 #[inline(always)]
@@ -122,7 +159,7 @@ fn peer(rank: c_int) -> Option<Rank> {
 
 #[cold]
 #[inline(never)]
-fn raise(place: PlaceNumber, code: c_int) -> c_int {
+fn raise(place: &Place, code: c_int) -> c_int {
     match RAISE.get() {
         // SAFETY: what the guest has handed over for this.
         Some(raise) => unsafe { raise(place.handle(), code) },
@@ -151,8 +188,11 @@ unsafe extern "C" fn rma_guest_start(
 
 // SAFETY: likewise.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn rma_guest_place(win: MPI_Win) -> PlaceNumber {
-    PlaceNumber::of(win)
+unsafe extern "C" fn rma_guest_place(win: MPI_Win, to: *mut Contents) -> c_int {
+    let Some(path) = find_cached(win) else { return MPI_ERR_WIN };
+    // SAFETY: room of the guest for so much.
+    unsafe { to.write(Contents { win, path: *path }) };
+    0
 }
 
 // SAFETY: likewise.
@@ -174,7 +214,7 @@ macro_rules! for_guest {
     ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal; |$path:ident| $first:expr, else $call:ident($($passed:expr),*);)*) => {$(
         // SAFETY: a name of this library's own.
         #[unsafe(export_name = $export)]
-        unsafe extern "C" fn $name($($arg: $ty,)* $place: PlaceNumber) -> c_int {
+        unsafe extern "C" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
             #[allow(dead_code)] // most calls have no use for it
             enum EntryPoint {}
             impl Named for EntryPoint {
@@ -182,15 +222,13 @@ macro_rules! for_guest {
             }
             #[cold]
             #[inline(never)]
-            extern "C" fn slow_path($($arg: $ty,)* $place: PlaceNumber) -> c_int {
+            extern "C" fn slow_path($($arg: $ty,)* $place: &'static Place) -> c_int {
                 // The body, not the name of the call: another library may have that.
                 let code = $call::body($($passed),*);
                 if code == 0 { 0 } else { raise($place, code) }
             }
-            let first = || -> Option<c_int> {
-                let $path = $place.path()?;
-                Early::code($first)
-            };
+            let $path = &$place.contents.path;
+            let first = || -> Option<c_int> { Early::code($first) };
             match first() {
                 Some(0) => 0,
                 Some(code) => raise($place, code),
@@ -202,22 +240,22 @@ macro_rules! for_guest {
 
 for_guest! {
     fn put(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_put";
-        |path| path.try_put(origin.readable_at_all(len)?, Rank(rank), Disp(disp)),
+        |path| path.try_put(origin.readable_place(len)?, Rank(rank), Disp(disp)),
         else MPI_Put_c(origin, len as MPI_Count, MPI_BYTE, rank as c_int, disp as MPI_Aint, len as MPI_Count, MPI_BYTE, place.handle());
     fn get(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_get";
-        |path| path.try_get(origin.writable_at_all(len)?, Rank(rank), Disp(disp)),
+        |path| path.try_get(origin.writable_place(len)?, Rank(rank), Disp(disp)),
         else MPI_Get_c(origin, len as MPI_Count, MPI_BYTE, rank as c_int, disp as MPI_Aint, len as MPI_Count, MPI_BYTE, place.handle());
-    fn accumulate(origin: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_accumulate";
-        |path| if count == 1 { accumulate_one(path, origin, aim, disp)? } else { accumulate_words(path, &aim.origin(origin, count), &aim.target(disp, count), aim.op()).is_some() },
-        else MPI_Accumulate(origin, count, aim.datatype(), aim.rank(), disp, count, aim.datatype(), aim.op(), place.handle());
+    fn accumulate(origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_accumulate";
+        |path| if count == 1 { accumulate_one(path, origin, Rank(rank), aim, disp)? } else { accumulate_words(path, &aim.origin(origin, count), &aim.target(rank as c_int, disp, count), aim.op()).is_some() },
+        else MPI_Accumulate(origin, count, aim.datatype(), rank as c_int, disp, count, aim.datatype(), aim.op(), place.handle());
     fn get_accumulate(origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_get_accumulate";
-        |path| if count == 1 { fetch_one(path, origin, result, aim, disp)? } else { get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(disp, count), aim.op()).is_some() },
+        |path| if count == 1 { fetch_one(path, origin, result, aim.peer(), aim, disp)? } else { get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(aim.rank(), disp, count), aim.op()).is_some() },
         else MPI_Get_accumulate(origin, count, aim.datatype(), result, count, aim.datatype(), aim.rank(), disp, count, aim.datatype(), aim.op(), place.handle());
-    fn fetch_and_op(origin: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_fetch_and_op";
-        |path| fetch_one(path, origin, result, aim, disp)?,
-        else MPI_Fetch_and_op(origin, result, aim.datatype(), aim.rank(), disp, aim.op(), place.handle());
+    fn fetch_and_op(origin: Memory, result: Memory, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_fetch_and_op";
+        |path| fetch_one(path, origin, result, Rank(rank), aim, disp)?,
+        else MPI_Fetch_and_op(origin, result, aim.datatype(), rank as c_int, disp, aim.op(), place.handle());
     fn compare_and_swap(origin: Memory, compare: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_compare_and_swap";
-        |path| compare_and_swap_on(path, origin, compare, result, aim.element()?, aim.place(disp)?).is_some(),
+        |path| compare_and_swap_on(path, origin, compare, result, aim.element()?, (aim.peer(), at(disp)?)).is_some(),
         else MPI_Compare_and_swap(origin, compare, result, aim.datatype(), aim.rank(), disp, place.handle());
     fn lock(kind: c_int, rank: c_int; place) = "rma_guest_lock";
         |path| path.try_lock(lock_kind(kind)?, peer(rank)?),

@@ -1,0 +1,99 @@
+//! Windows that the library serves at once, by the program's handle. One of the few files with `unsafe`.
+//!
+//! The place of a window is found by its handle alone, before any memory is read, and has what the library looks at in a call: behind an atomic
+//! step, which lets no later load begin before it is over, each look-up that waits for another one costs its time. A window whose
+//! place is taken by another one has none: its calls go the way of all.
+
+use crate::abi::Handle;
+use crate::memory::handle;
+use crate::ours::{self, Contents};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+/// Hosts whose handles are numbers give them in a row, so that as many windows have a place.
+const PLACES: usize = 1 << 10;
+
+/// No handle of a host.
+const FREE: usize = 0;
+/// A window is being entered.
+const TAKEN: usize = usize::MAX;
+
+static ALL: [Place; PLACES] = [const { Place::free() }; PLACES];
+
+/// Windows that have one.
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// As long as a cache line, and on one, so that a call reads one. The library knows this form.
+#[repr(C, align(64))]
+pub(crate) struct Place {
+    key: AtomicUsize,
+    /// What the library has written. Changed only while no thread can find the place.
+    contents: UnsafeCell<Contents>,
+}
+
+const _: () = assert!(size_of::<Place>() == 64);
+
+// SAFETY: the contents are written by the thread that has taken the place, while it has no handle; the library reads them in calls of
+// threads that have found the handle, which the release and the acquire of the key order behind the writing. That no thread uses
+// a handle while another one frees its window is the program's duty (MPI 5.0 §12.2.6).
+unsafe impl Sync for Place {}
+
+impl Place {
+    const fn free() -> Self {
+        Self { key: AtomicUsize::new(FREE), contents: UnsafeCell::new(Contents::uninit()) }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// The place of a window, if it has one.
+#[inline(always)]
+pub(crate) fn find(win: Handle) -> Option<&'static Place> {
+    let (place, key) = (place_of(win), handle(win));
+    // SYNC POINT places: what the library has written before the window got its place.
+    (place.key.load(Acquire) == key && key != FREE).then_some(place)
+}
+
+/// A window of the library's gets a place for the program's handle, if there is one.
+pub(crate) fn enter(win: Handle, own: Handle) {
+    let place = place_of(win);
+    if place.key.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_err() {
+        return;
+    }
+    let has_written = ours::place(own, place.contents.get());
+    USED.fetch_add(usize::from(has_written), Relaxed);
+    // SYNC POINT places
+    place.key.store(if has_written { win } else { FREE }, Release);
+}
+
+/// The window is about to be freed; answers its place, if it has had one, for [`back`].
+pub(crate) fn leave(win: Handle) -> Option<&'static Place> {
+    find(win).inspect(|place| {
+        place.key.store(TAKEN, Relaxed);
+        USED.fetch_sub(1, Relaxed);
+    })
+}
+
+/// It has been freed, or not.
+pub(crate) fn settle(place: &Place, win: Handle, is_freed: bool) {
+    USED.fetch_add(usize::from(!is_freed), Relaxed);
+    place.key.store(if is_freed { FREE } else { win }, Release);
+}
+
+/// The library is about to end.
+pub(crate) fn close() {
+    if USED.swap(0, Relaxed) > 0 {
+        ALL.iter().for_each(|place| place.key.store(FREE, Relaxed));
+    }
+}
+
+/// By the lower half of the handle, which is all of it where handles are numbers: a multiplication by a number in the instruction.
+#[inline(always)]
+fn place_of(win: Handle) -> &'static Place {
+    &ALL[((win as u32).wrapping_mul(0x9E37_79B1) >> (32 - PLACES.trailing_zeros())) as usize]
+}
