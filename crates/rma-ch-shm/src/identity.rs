@@ -5,10 +5,9 @@
 //! nothing is left behind by a process that is killed. Everything that tells two names apart is inside the
 //! hash: some names of a job, which `/proc/net/unix` shows to all, give no clue to the others.
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac_sha256::HMAC;
 use rma_core::ids::Peer;
 use rustix::net::SocketAddrUnix;
-use sha2::Sha256;
 use std::{fmt, io};
 
 /// Bytes of a proof.
@@ -57,19 +56,19 @@ impl Identity {
 
     /// Proof that `message` comes from a process of this job.
     pub(crate) fn proof(&self, message: &[u8]) -> [u8; PROOF_LEN] {
-        self.hash(message).finalize().into_bytes().into()
+        self.hash(message).finalize()
     }
 
     /// Whether `proof` is that of `message`. How long it takes tells nothing about where the two differ.
     pub(crate) fn is_proof(&self, message: &[u8], proof: &[u8]) -> bool {
-        self.hash(message).verify_slice(proof).is_ok()
+        <&[u8; PROOF_LEN]>::try_from(proof).is_ok_and(|proof| self.hash(message).finalize_verify(proof))
     }
 
-    fn hash(&self, message: &[u8]) -> Hmac<Sha256> {
-        let mut hash = Hmac::new_from_slice(&self.secret).expect("a key of any length will do");
+    fn hash(&self, message: &[u8]) -> HMAC {
+        let mut hash = HMAC::new(self.secret);
         // Every part has a length, so that no two lists of parts hash alike.
         for part in [b"rma-ch-shm", self.job.as_bytes(), message] {
-            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
         hash

@@ -10,7 +10,6 @@ use crate::dice::Moment;
 use crate::exposed::Exposed;
 use crate::pair::{Pair, SideState, broken};
 use crate::time::Time;
-use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
@@ -18,6 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU8};
+use std::sync::mpsc::{self, Receiver, Sender};
 
 /// What all ranks of a job share.
 #[derive(Debug)]
@@ -45,7 +45,8 @@ struct Port {
     incoming: Mutex<Vec<Arc<Pair>>>,
     /// Ranks that have rung since the channel looked last: a poll looks at their connections only.
     ringing: Sender<Peer>,
-    news: Receiver<Peer>,
+    /// Only the rank itself takes it, so the lock is free.
+    news: Mutex<Receiver<Peer>>,
     /// A [`SideState`]: `Here` also for a rank that has not started.
     presence: AtomicU8,
     is_taken: AtomicBool,
@@ -53,12 +54,12 @@ struct Port {
 
 impl Port {
     fn new() -> Self {
-        let (ringing, news) = unbounded();
+        let (ringing, news) = mpsc::channel();
         Self {
             bell: Bell::default(),
             incoming: Mutex::default(),
             ringing,
-            news,
+            news: Mutex::new(news),
             presence: AtomicU8::default(),
             is_taken: AtomicBool::default(),
         }
@@ -100,7 +101,7 @@ impl Hub {
 
     /// Ranks that have rung this one, some perhaps twice, since this was asked last.
     pub(crate) fn take_news(&self, me: Peer, into: &mut Vec<Peer>) {
-        into.extend(self.port(me).news.try_iter());
+        into.extend(self.port(me).news.lock().try_iter());
     }
 
     /// Says that the channel of a rank is handed out; `false` when it was before.

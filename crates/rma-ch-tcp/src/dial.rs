@@ -19,6 +19,8 @@ use crate::seal::Keys;
 use crate::socket;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
+use rustix::io::retry_on_intr;
+use rustix::rand::{GetRandomFlags, getrandom};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -265,6 +267,6 @@ fn greet(peer: Peer, identity: &Identity, exchange: Exchange) -> io::Result<Stag
 /// When the system has none.
 pub(crate) fn nonce() -> io::Result<Nonce> {
     let mut nonce = [0; 32];
-    getrandom::fill(&mut nonce)?;
+    retry_on_intr(|| getrandom(&mut nonce, GetRandomFlags::empty()))?;
     Ok(nonce)
 }

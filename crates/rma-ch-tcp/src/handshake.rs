@@ -16,11 +16,10 @@
 //! Invariants: no message has a variable length; proofs are compared in constant time; nothing is believed before the
 //! proof (a hello is only a claim). Frames may follow the verdict at once. `crates/rma-ch-tcp/wire.md` has the bytes.
 
+use crate::mac::Mac;
 use crate::seal::Keys;
-use hmac::{Hmac, KeyInit, Mac};
 use rma_core::ids::Peer;
 use rma_core::processor::Processor;
-use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// Length of a hello.
@@ -132,7 +131,7 @@ pub(crate) struct Answerer {
 
 impl Identity {
     pub(crate) fn new(me: Peer, size: u32, job: &str, secret: [u8; 32], terms: Terms) -> Self {
-        Self { me, size, terms, job: Sha256::digest(job.as_bytes()).into(), secret }
+        Self { me, size, terms, job: hmac_sha256::Hash::hash(job.as_bytes()), secret }
     }
 
     /// Starts a handshake with `to`: the state, and the hello to send.
@@ -168,8 +167,7 @@ impl Identity {
             Refusal { reason, answer }
         })?;
         let mut answer = emit_answer(0, self.terms.processor, &nonce);
-        let proof: [u8; 32] =
-            self.mac(ANSWERER_LABEL, &[hello, &answer[..UNPROVEN]]).finalize().into_bytes().into();
+        let proof = self.mac(ANSWERER_LABEL, &[hello, &answer[..UNPROVEN]]).finish();
         answer[UNPROVEN..].copy_from_slice(&proof);
         Ok((Answerer { from, hello: *hello, answer }, answer))
     }
@@ -186,10 +184,11 @@ impl Identity {
         if code != 0 {
             return Err(self.refused(dialer, code, processor));
         }
-        self.mac(ANSWERER_LABEL, &[&dialer.hello, &answer[..UNPROVEN]])
-            .verify_slice(&answer[UNPROVEN..])
-            .map_err(|_| Reason::Proof)?;
-        Ok(self.mac(DIALER_LABEL, &[&dialer.hello, answer]).finalize().into_bytes().into())
+        let mac = self.mac(ANSWERER_LABEL, &[&dialer.hello, &answer[..UNPROVEN]]);
+        if !mac.begins_with(&answer[UNPROVEN..]) {
+            return Err(Reason::Proof);
+        }
+        Ok(self.mac(DIALER_LABEL, &[&dialer.hello, answer]).finish())
     }
 
     /// Reads a proof: which process the dialer is.
@@ -197,10 +196,8 @@ impl Identity {
     /// # Errors
     /// When it does not know the secret.
     pub(crate) fn verify(&self, answerer: &Answerer, proof: &[u8; PROOF]) -> Result<Peer, Reason> {
-        self.mac(DIALER_LABEL, &[&answerer.hello, &answerer.answer])
-            .verify_slice(proof)
-            .map_err(|_| Reason::Proof)?;
-        Ok(answerer.from)
+        let mac = self.mac(DIALER_LABEL, &[&answerer.hello, &answerer.answer]);
+        if mac.begins_with(proof) { Ok(answerer.from) } else { Err(Reason::Proof) }
     }
 
     /// The dialer's keys for what follows a proven answer, if it is to be sealed.
@@ -217,7 +214,7 @@ impl Identity {
 
     /// Keys of the dialer's and of the answerer's frames: of this secret, and of this connection by both random numbers.
     fn keys(&self, hello: &[u8; HELLO], answer: &[u8; ANSWER]) -> Option<([u8; 32], [u8; 32])> {
-        let key = |label| self.mac(label, &[hello, answer]).finalize().into_bytes().into();
+        let key = |label| self.mac(label, &[hello, answer]).finish();
         self.terms.authenticate.then(|| (key(DIALER_FRAMES_LABEL), key(ANSWERER_FRAMES_LABEL)))
     }
 
@@ -279,8 +276,8 @@ impl Identity {
         all.into_iter().find(|reason| reason.code() == code).unwrap_or(Reason::Reserved)
     }
 
-    fn mac(&self, label: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).expect("any length is a key of HMAC");
+    fn mac(&self, label: &[u8], parts: &[&[u8]]) -> Mac {
+        let mut mac = Mac::new(&self.secret);
         mac.update(label);
         for part in parts {
             mac.update(part);
@@ -484,7 +481,7 @@ mod tests {
         let (dialer, hello) = outsider.dial(Peer(3), [1; 32]);
         let (answerer, answer) = b.answer(&hello, [2; 32]).unwrap();
         assert_eq!(outsider.prove(&dialer, &answer), Err(Reason::Proof));
-        let blind = outsider.mac(DIALER_LABEL, &[&hello, &answer]).finalize().into_bytes().into();
+        let blind = outsider.mac(DIALER_LABEL, &[&hello, &answer]).finish();
         assert_eq!(b.verify(&answerer, &blind), Err(Reason::Proof));
         // What the answerer proves cannot be sent back as the dialer's proof.
         let mirrored = answer[UNPROVEN..].try_into().unwrap();

@@ -29,6 +29,7 @@ mod frame;
 pub mod fuzzing;
 mod handshake;
 mod inbox;
+mod mac;
 mod peers;
 mod queue;
 mod readiness;

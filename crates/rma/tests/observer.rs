@@ -275,7 +275,7 @@ fn a_job_that_fails_leaves_what_there_is() {
     for rank in [0, 2] {
         let part = directory.path().join(format!("trace.json.{rank}.part"));
         let until = std::time::Instant::now() + LIMIT;
-        while !std::fs::read_to_string(&part).unwrap_or_default().contains("\"fence\"") {
+        while !std::fs::read_to_string(&part).unwrap_or_default().contains("\tfence\t") {
             assert!(std::time::Instant::now() < until, "rank {rank} has not written that it waits");
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -336,7 +336,7 @@ fn leaves_a_timeline((kind, waits_in, path): (&str, &str, Variables), ended: End
     });
     if let Ended::BySignal(signal) = ended {
         let part = directory.path().join("trace.json.0.part");
-        let wait = format!("{{\"call\":\"{waits_in}\",\"waits_for\"");
+        let wait = format!("\twait\t{waits_in}\t");
         let until = std::time::Instant::now() + LIMIT / 2;
         while !std::fs::read_to_string(&part).unwrap_or_default().contains(&wait) {
             assert!(

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 /// What is built: packages, and programs in them.
-const PACKAGES: [&str; 5] = ["rma", "rma-capi", "rma-embed", "rma-guest", "rma-tools"];
+const PACKAGES: [&str; 5] = ["rma-mpi", "rma-capi", "rma-embed", "rma-guest", "rma-tools"];
 const PROGRAMS: [&str; 7] = ["rmacc", "rmacxx", "rmafc", "rmarun", "rma-guest", "rma-info", "rma-trace"];
 /// Writes the manual pages; not installed.
 const MANUAL: &str = "rma-man";
@@ -78,7 +78,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
 
 fn build(workspace: &Workspace) -> Command {
     let mut build = workspace.build_installed();
-    build.args(["--lib", "--features", "rma/launcher"]);
+    build.args(["--lib", "--features", "rma-mpi/launcher"]);
     build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
     build.args(PROGRAMS.iter().chain([&MANUAL]).flat_map(|program| ["--bin", program]));
     build

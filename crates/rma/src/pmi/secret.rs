@@ -3,6 +3,8 @@
 //! It travels only through the launcher's key-value space, which only ranks can read: never on a command line or in an
 //! environment.
 
+use rustix::io::retry_on_intr;
+use rustix::rand::{GetRandomFlags, getrandom};
 use std::fmt;
 use std::io;
 
@@ -20,7 +22,7 @@ impl Secret {
     /// When the system has no random bytes.
     pub fn generate() -> io::Result<Self> {
         let mut bytes = [0u8; 32];
-        getrandom::fill(&mut bytes)
+        retry_on_intr(|| getrandom(&mut bytes, GetRandomFlags::empty()))
             .map_err(|error| io::Error::other(format!("cannot get random bytes: {error}")))?;
         Ok(Self(bytes))
     }

@@ -8,9 +8,10 @@
 //! | epochs | `b` … `e` with an id, on tracks of their own, since they begin and end in different calls |
 //! | packets | `X` of no length, bound by an id to the one at the other end, so that arrows lead from rank to rank |
 
+use super::json::{Json, Object, object};
 use super::record::{Head, Moved, Record, What};
 use rma_core::ids::WindowId;
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -49,10 +50,11 @@ impl<W: Write> Timeline<W> {
     pub(super) fn rank(&mut self, head: &Head, offset: i128) -> io::Result<RankTimeline<'_, W>> {
         let name = format!("rank {} of {} ({}, pid {})", head.rank, head.size, head.host, head.pid);
         for (what, arguments) in [
-            ("process_name", json!({ "name": name })),
-            ("process_sort_index", json!({ "sort_index": head.rank })),
+            ("process_name", object([("name", name.into())])),
+            ("process_sort_index", object([("sort_index", head.rank.into())])),
         ] {
-            self.put(&json!({ "ph": "M", "pid": head.rank, "tid": 0, "name": what, "args": arguments }))?;
+            let event = object([("ph", "M".into()), ("name", what.into()), ("args", arguments.into())]);
+            self.put(&event.with("pid", head.rank).with("tid", 0u32))?;
         }
         Ok(RankTimeline {
             timeline: self,
@@ -73,12 +75,11 @@ impl<W: Write> Timeline<W> {
         Ok(self.out)
     }
 
-    fn put(&mut self, event: &Value) -> io::Result<()> {
+    fn put(&mut self, event: &Object) -> io::Result<()> {
         if !std::mem::take(&mut self.is_empty) {
             self.out.write_all(b",\n")?;
         }
-        serde_json::to_writer(&mut self.out, event)?;
-        Ok(())
+        write!(self.out, "{event}")
     }
 }
 
@@ -90,31 +91,25 @@ impl<W: Write> RankTimeline<'_, W> {
         match what {
             What::Begin { call, window, target } => {
                 let args = self.on(window, target);
-                self.begin(t, thread, "call", &call, args)
+                self.begin(t, thread, "call", text(call), args)
             }
             What::Wait { call, waits_for } => {
-                let args = json!({ "call": call, "for": waits_for });
-                self.begin(t, thread, "wait", "wait", args)
+                let args = object([("call", text(call)), ("for", text(waits_for))]);
+                self.begin(t, thread, "wait", "wait".into(), args)
             }
             What::End {} => match self.open.get_mut(&thread) {
                 Some(open @ 1..) => {
                     *open -= 1;
-                    self.put(t, thread, json!({ "ph": "E" }))
+                    self.put(t, thread, object([("ph", "E".into())]))
                 }
                 _ => Ok(()),
             },
             What::Direct { call, window, target, len } => {
-                let mut args = self.on(Some(window), Some(target));
-                args["bytes"] = len.into();
-                self.put(
-                    t,
-                    thread,
-                    json!({ "ph": "i", "s": "t", "cat": "direct", "name": call, "args": args }),
-                )
+                let args = self.on(Some(window), Some(target)).with("bytes", len);
+                let event = mark("t", "direct", text(call));
+                self.put(t, thread, event.with("args", args))
             }
-            What::Sleep {} => {
-                self.put(t, thread, json!({ "ph": "i", "s": "t", "cat": "wait", "name": "sleep" }))
-            }
+            What::Sleep {} => self.put(t, thread, mark("t", "wait", "sleep".into())),
             What::Open { id, kind, window, target } => {
                 let name = match target {
                     Some(target) => format!("{kind} epoch to {target}, {}", self.window(window)),
@@ -122,17 +117,13 @@ impl<W: Write> RankTimeline<'_, W> {
                 };
                 let args = self.on(Some(window), target);
                 self.epochs.insert(id, name.clone());
-                let id = self.epoch_id(id);
-                self.put(
-                    t,
-                    thread,
-                    json!({ "ph": "b", "cat": "epoch", "id": id, "name": name, "args": args }),
-                )
+                let event = self.epoch("b", id, name);
+                self.put(t, thread, event.with("args", args))
             }
             What::Close { id } => match self.epochs.remove(&id) {
                 Some(name) => {
-                    let id = self.epoch_id(id);
-                    self.put(t, thread, json!({ "ph": "e", "cat": "epoch", "id": id, "name": name }))
+                    let event = self.epoch("e", id, name);
+                    self.put(t, thread, event)
                 }
                 None => Ok(()),
             },
@@ -143,33 +134,30 @@ impl<W: Write> RankTimeline<'_, W> {
                 Ok(())
             }
             What::Tail { dropped, counters } => {
-                let mut args: Map<_, _> =
-                    counters.into_iter().map(|(name, value)| (name.into_owned(), value.into())).collect();
-                args.insert("events left out".to_owned(), dropped.into());
-                self.put(t, thread, json!({ "ph": "i", "s": "p", "cat": "end", "name": "end", "args": args }))
+                let args = object([("events left out", dropped.into())]);
+                let add =
+                    |args: Object, (name, value): (Cow<'_, str>, u64)| args.with(name.into_owned(), value);
+                let args = counters.into_iter().fold(args, add);
+                self.put(t, thread, mark("p", "end", "end".into()).with("args", args))
             }
         }
     }
 
     /// One end of a packet: the one that sent it names the channel.
     fn packet(&mut self, t: u64, thread: u32, packet: &Moved<'_>, channel: Option<&str>) -> io::Result<()> {
-        let mut args = self.on(packet.window, None);
         let (verb, category, side, peer, (from, to)) = match channel {
             Some(_) => ("send", "sent", "flow_out", "to", (self.rank, packet.peer)),
             None => ("receive", "received", "flow_in", "from", (packet.peer, self.rank)),
         };
-        args[peer] = packet.peer.into();
-        args["bytes"] = packet.len.into();
-        args["lane"] = if packet.lane == 0 { "request" } else { "response" }.into();
-        args["number"] = packet.number.into();
+        let mut args = self.on(packet.window, None).with(peer, packet.peer).with("bytes", packet.len);
+        args = args.with("lane", if packet.lane == 0 { "request" } else { "response" });
+        args = args.with("number", packet.number);
         if let Some(channel) = channel {
-            args["channel"] = channel.into();
+            args = args.with("channel", channel.to_owned());
         }
-        let mut event = json!({ "ph": "X", "dur": 0, "cat": category, "args": args });
-        event["name"] = format!("{verb} {}", packet.name).into();
-        event["bind_id"] = self.packet_id(from, to, packet).into();
-        event[side] = true.into();
-        self.put(t, thread, event)
+        let event = object([("ph", "X".into()), ("dur", 0u32.into()), ("cat", category.into())]);
+        let event = event.with("name", format!("{verb} {}", packet.name)).with("args", args);
+        self.put(t, thread, event.with("bind_id", self.packet_id(from, to, packet)).with(side, true))
     }
 
     /// Ends what the rank has not ended, because it was killed, or its file has no more room.
@@ -177,42 +165,48 @@ impl<W: Write> RankTimeline<'_, W> {
         let last = self.last;
         for (thread, open) in std::mem::take(&mut self.open) {
             for _ in 0..open {
-                self.put(last, thread, json!({ "ph": "E", "args": { "unfinished": true } }))?;
+                let event = object([("ph", "E".into()), ("args", unfinished())]);
+                self.put(last, thread, event)?;
             }
         }
         for (id, name) in std::mem::take(&mut self.epochs) {
-            let id = self.epoch_id(id);
-            let args = json!({ "unfinished": true });
-            self.put(last, 0, json!({ "ph": "e", "cat": "epoch", "id": id, "name": name, "args": args }))?;
+            let event = self.epoch("e", id, name);
+            self.put(last, 0, event.with("args", unfinished()))?;
         }
         Ok(())
     }
 
-    fn begin(&mut self, t: u64, thread: u32, category: &str, name: &str, args: Value) -> io::Result<()> {
+    fn begin(
+        &mut self,
+        t: u64,
+        thread: u32,
+        category: &'static str,
+        name: Json,
+        args: Object,
+    ) -> io::Result<()> {
         *self.open.entry(thread).or_default() += 1;
-        self.put(t, thread, json!({ "ph": "B", "cat": category, "name": name, "args": args }))
+        let event = object([("ph", "B".into()), ("cat", category.into()), ("name", name)]);
+        self.put(t, thread, event.with("args", args))
     }
 
-    fn put(&mut self, t: u64, thread: u32, mut event: Value) -> io::Result<()> {
+    fn put(&mut self, t: u64, thread: u32, event: Object) -> io::Result<()> {
         let ns = i128::from(t) + self.offset - self.timeline.zero;
-        event["pid"] = self.rank.into();
-        event["tid"] = thread.into();
-        event["ts"] = (ns as f64 / 1000.0).into();
-        self.timeline.put(&event)
+        let event = event.with("pid", self.rank).with("tid", thread);
+        self.timeline.put(&event.with("ts", ns as f64 / 1000.0))
     }
 
-    fn on(&self, window: Option<u32>, target: Option<u32>) -> Value {
-        let mut args = Map::new();
+    fn on(&self, window: Option<u32>, target: Option<u32>) -> Object {
+        let mut args = Object::default();
         if let Some(window) = window {
-            args.insert("window".to_owned(), WindowId::from_bits(window).to_string().into());
+            args = args.with("window", WindowId::from_bits(window).to_string());
             if let Some(name) = self.names.get(&window) {
-                args.insert("window name".to_owned(), name.as_str().into());
+                args = args.with("window name", name.clone());
             }
         }
         if let Some(target) = target {
-            args.insert("target".to_owned(), target.into());
+            args = args.with("target", target);
         }
-        args.into()
+        args
     }
 
     fn window(&self, window: u32) -> String {
@@ -222,9 +216,10 @@ impl<W: Write> RankTimeline<'_, W> {
         }
     }
 
-    /// An id that no epoch of another rank has.
-    fn epoch_id(&self, id: u64) -> String {
-        format!("{:#x}", u64::from(self.rank) << 40 | id)
+    /// An end of an epoch, under an id that no epoch of another rank has.
+    fn epoch(&self, phase: &'static str, id: u64, name: String) -> Object {
+        let id = format!("{:#x}", u64::from(self.rank) << 40 | id);
+        object([("ph", phase.into()), ("cat", "epoch".into()), ("id", id.into()), ("name", name.into())])
     }
 
     /// The same at both ends of a packet.
@@ -232,4 +227,17 @@ impl<W: Write> RankTimeline<'_, W> {
         let pair = u64::from(from) * u64::from(self.size) + u64::from(to);
         format!("{:#x}", (pair * 2 + u64::from(packet.lane)) << 32 | packet.number & 0xffff_ffff)
     }
+}
+
+/// What happened in a moment, in the whole process (`p`) or a thread of it (`t`).
+fn mark(scope: &'static str, category: &'static str, name: Json) -> Object {
+    object([("ph", "i".into()), ("s", scope.into()), ("cat", category.into()), ("name", name)])
+}
+
+fn unfinished() -> Json {
+    object([("unfinished", true.into())]).into()
+}
+
+fn text(text: Cow<'_, str>) -> Json {
+    text.into_owned().into()
 }

@@ -127,13 +127,13 @@ fn claimed(claim: &Path) -> io::Result<bool> {
 
 fn head(path: &Path) -> io::Result<Option<Head>> {
     let line = lines(File::open(path)?).next().transpose()?;
-    Ok(line.and_then(|line| serde_json::from_str(&line).ok()))
+    Ok(line.and_then(|line| Head::read(&line)))
 }
 
 fn each_line(path: &Path, mut each: impl FnMut(Record<'_>) -> io::Result<()>) -> io::Result<()> {
     for line in lines(File::open(path)?).skip(1) {
         let Ok(line) = line else { break };
-        let Ok(record) = serde_json::from_str(&line) else { break };
+        let Some(record) = Record::read(&line) else { break };
         each(record)?;
     }
     Ok(())

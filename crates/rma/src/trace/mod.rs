@@ -9,13 +9,15 @@
 //! rank that ends last makes one file of all; no rank waits for another one because of it. After a job that has failed, `rmarun`
 //! merges the files that exist. A full file system or a wrong path is reported once, and costs the job nothing but its trace.
 //!
-//! [`record`] is the content of a rank's file, [`recorder`] writes it into a [`trace_file`], [`gather`] makes one timeline of several, in the form
+//! [`record`] is the content of a rank's file, a [line](mod@line) for each event; [`recorder`] writes it into a [`trace_file`], [`gather`] makes one timeline of several, in the form
 //! of [`chrome`], with the clocks of different machines aligned by [`clocks`]. [`summary`] is the table of counters.
 
 mod chrome;
 mod clocks;
 mod config;
 mod gather;
+mod json;
+mod line;
 mod record;
 mod recorder;
 mod summary;

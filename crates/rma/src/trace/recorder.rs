@@ -6,7 +6,7 @@
 
 use super::config::ObserverConfig;
 use super::gather::gather_all;
-use super::record::{Head, Moved, Record, What};
+use super::record::{Head, Line, Moved, Record, What};
 use super::trace_file::TraceFile;
 use parking_lot::Mutex;
 use rma_core::Engine;
@@ -15,7 +15,6 @@ use rma_core::fork;
 use rma_core::host::clock;
 use rma_core::ids::{Peer, WindowId};
 use rma_core::trace::{Event, Observer, Packet};
-use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs;
@@ -172,13 +171,10 @@ impl Part {
     }
 
     /// Writes a line. After an error nothing more is written.
-    fn push(&mut self, line: &impl Serialize) -> io::Result<()> {
+    fn push(&mut self, line: &impl Line) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         self.line.clear();
-        // Lines have string keys only, and a vector takes every byte.
-        let made = serde_json::to_writer(&mut self.line, line);
-        debug_assert!(made.is_ok(), "a line that cannot be written");
-        self.line.push(b'\n');
+        line.write(&mut self.line);
         self.room = self.room.saturating_sub(self.line.len() as u64);
         let written = file.append(&self.line);
         if written.is_err() {
