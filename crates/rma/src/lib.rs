@@ -13,34 +13,43 @@
 //! .unwrap();
 //! ```
 //!
-//! The parts, from below: [`join`] is how a process joins a job, by any launcher or runtime; [`pmi`] is the protocol of most (`rmarun`,
-//! which starts processes by it, is in the feature `launcher`); [`message`] moves messages on the
-//! channels of the engine ([`rma_core`]); [`collective`] makes collectives of them; [`host`] gives the engine what it needs
-//! from outside; [`channels`] is the registry of transports. [`config`] is the table of all variables.
+//! [`guide`] says which epoch a program needs, and what is where for people who come from C or rsmpi; [`join`] is how a process joins a job, by any launcher or runtime, or by a program's own
+//! way; [`channels`] is the registry of transports, and [`config`] the table of all variables.
 
+// Hidden are the modules that other crates of this workspace need and programs do not: from below, `pmi` is the protocol of most launchers,
+// `message` moves messages on the channels of the engine, `collective` makes collectives of them, `host` gives the engine what it needs
+// from outside, and `raw` has their names for the C library.
 mod agent;
 mod answering;
 pub mod channels;
+#[doc(hidden)]
 pub mod collective;
 mod communicator;
 pub mod config;
 mod cores;
 mod descriptors;
 mod elements;
+mod ending;
 mod group;
+pub mod guide;
+#[doc(hidden)]
 pub mod host;
 mod intercommunicator;
 pub mod join;
 #[cfg(feature = "launcher")]
+#[doc(hidden)]
 pub mod launch;
 mod log;
+#[doc(hidden)]
 pub mod message;
 mod network;
 mod no_peers;
 mod parting;
 mod paths;
+#[doc(hidden)]
 pub mod pmi;
 mod progress;
+#[doc(hidden)]
 pub mod raw;
 mod runtime;
 mod start;

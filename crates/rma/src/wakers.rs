@@ -1,16 +1,18 @@
-//! How futures of operations are woken: a thread waits for their ends, in place of the tasks.
+//! How futures are woken: a thread waits for the ends of what they await, in place of the tasks.
 //!
-//! A task that finds its operation under way leaves its waker here and sleeps wherever its executor has it sleep. The thread waits in
-//! the engine as any other does, so it moves what there is to move, is woken by what others move, and is in reports. It calls each
-//! waker once, when its operation has ended, and holds no lock meanwhile, because a waker is a program's code.
+//! A task that finds its operation, message, collective or counter under way leaves its waker here and sleeps wherever its executor has it
+//! sleep. The thread waits in the engine as any other does, so it moves what there is to move, is woken by what others move, and is in
+//! reports. It calls each waker once, when what it awaits has ended, and holds no lock meanwhile, because a waker is a program's code.
 //!
-//! Invariants: a waker is here before its task looks at the operation for the last time, so no end is missed; the thread is
+//! Invariants: a waker is here before its task looks for the last time, so no end is missed; the thread is
 //! started by the first waker, and sleeps outside the engine when there is none. The table's lock is taken under the engine's, never
 //! the other way round.
 
 use crate::agent::with_signals_blocked;
+use crate::runtime::Alarm;
 use parking_lot::{Condvar, Mutex};
 use rma_core::host::{Awaited, Need};
+use rma_core::notify::NotificationRequest;
 use rma_core::window::OperationRequest;
 use rma_core::{Engine, Error, ErrorClass, Result};
 use std::fmt;
@@ -22,9 +24,19 @@ use std::thread::{Builder, JoinHandle};
 
 const CALL: &str = "future";
 
+/// What a task awaits, as the thread sees it.
+pub(crate) trait Ends: Send {
+    /// Whether it has ended; an error is an end. Moves nothing.
+    fn has_ended(&self) -> bool;
+
+    /// What its end needs, for reports.
+    fn needs(&self) -> Vec<Need>;
+}
+
 /// The wakers of a process, and the thread that calls them.
 pub(crate) struct Wakers {
     engine: Engine,
+    alarm: Arc<Alarm>,
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
     is_over: AtomicBool,
@@ -45,20 +57,20 @@ struct Table {
 
 struct Task {
     key: u64,
-    operation: OperationRequest,
+    awaits: Box<dyn Ends>,
     waker: Waker,
 }
 
 /// The place of one future among the wakers. Dropping it takes the waker away.
-#[derive(Debug)]
-pub(crate) struct Watch<'a> {
-    wakers: &'a Wakers,
-    key: Option<u64>,
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    place: Option<(Arc<Wakers>, u64)>,
 }
 
 impl Wakers {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, shared: Arc::default(), thread: Mutex::default(), is_over: AtomicBool::new(false) }
+    pub(crate) fn new(engine: Engine, alarm: Arc<Alarm>) -> Self {
+        let (shared, thread) = (Arc::default(), Mutex::default());
+        Self { engine, alarm, shared, thread, is_over: AtomicBool::new(false) }
     }
 
     /// Whether the world has ended.
@@ -89,9 +101,10 @@ impl Wakers {
 
     /// Waits for the end of one of these operations, and says of which. There is one at least.
     pub(crate) fn wait_any(&self, operations: &[&OperationRequest]) -> usize {
-        let mut look = || Ok(operations.iter().position(|operation| has_ended(operation)));
+        let mut look = || Ok(operations.iter().position(|operation| operation.has_ended()));
+        let needs = || operations.iter().map(|operation| operation.needs());
         // The look answers no errors.
-        self.engine.wait_until("waitany", &|| awaited(operations.iter().copied()), &mut look).unwrap_or(0)
+        self.engine.wait_until("waitany", &|| awaited(needs()), &mut look).unwrap_or(0)
     }
 
     fn start(&self) -> Result<()> {
@@ -99,9 +112,10 @@ impl Wakers {
         if thread.is_some() {
             return Ok(());
         }
-        let (engine, shared) = (self.engine.clone(), Arc::clone(&self.shared));
+        let (engine, alarm, shared) =
+            (self.engine.clone(), Arc::clone(&self.alarm), Arc::clone(&self.shared));
         let started = with_signals_blocked(|| {
-            Builder::new().name("rma-futures".to_owned()).spawn(move || shared.run(&engine))
+            Builder::new().name("rma-futures".to_owned()).spawn(move || shared.run(&engine, &alarm))
         });
         *thread = Some(started.map_err(|error| {
             let cause = format!("the thread that wakes futures cannot be started: {error}");
@@ -118,7 +132,7 @@ impl Drop for Wakers {
 }
 
 impl Shared {
-    fn run(&self, engine: &Engine) {
+    fn run(&self, engine: &Engine, alarm: &Alarm) {
         loop {
             let mut table = self.table.lock();
             while table.tasks.is_empty() && !table.is_over {
@@ -128,20 +142,21 @@ impl Shared {
                 return;
             }
             drop(table);
-            for waker in self.await_ends(engine) {
+            for waker in self.await_ends(engine, alarm) {
                 // A panic of one waker is not the others' concern; it has been printed.
                 let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
             }
         }
     }
 
-    /// The wakers of operations that have ended: of one at least, unless there is none to wait for any more.
-    fn await_ends(&self, engine: &Engine) -> Vec<Waker> {
+    /// The wakers of what has ended: one at least, unless there is none any more. All, when another rank of a world of threads has
+    /// failed: their tasks hear of it when they look.
+    fn await_ends(&self, engine: &Engine, alarm: &Alarm) -> Vec<Waker> {
         let mut ended = Vec::new();
-        let describe = || awaited(self.table.lock().tasks.iter().map(|task| &task.operation));
+        let describe = || awaited(self.table.lock().tasks.iter().map(|task| task.awaits.needs()));
         let mut look = || {
             let mut table = self.table.lock();
-            ended = table.take_ended();
+            ended = table.take_ended(alarm.check().is_err());
             Ok((!ended.is_empty() || table.tasks.is_empty()).then_some(()))
         };
         // The look answers no errors.
@@ -151,8 +166,11 @@ impl Shared {
 }
 
 impl Table {
-    fn take_ended(&mut self) -> Vec<Waker> {
-        self.tasks.extract_if(.., |task| has_ended(&task.operation)).map(|task| task.waker).collect()
+    fn take_ended(&mut self, takes_all: bool) -> Vec<Waker> {
+        self.tasks
+            .extract_if(.., |task| takes_all || task.awaits.has_ended())
+            .map(|task| task.waker)
+            .collect()
     }
 
     fn take(&mut self, key: u64) -> Option<Task> {
@@ -161,31 +179,34 @@ impl Table {
     }
 }
 
-impl<'a> Watch<'a> {
-    pub(crate) fn new(wakers: &'a Wakers) -> Self {
-        Self { wakers, key: None }
-    }
-
-    /// Has `waker` called when the operation has ended. The caller looks at the operation once more afterwards.
+impl Watch {
+    /// Has `waker` called when what is awaited has ended. The caller looks at it once more afterwards.
     ///
     /// # Errors
-    /// When there is no thread to call it.
-    pub(crate) fn set(&mut self, operation: &OperationRequest, waker: &Waker) -> Result<()> {
-        self.wakers.start()?;
+    /// When there is no thread to call it, or another rank of a world of threads has failed.
+    pub(crate) fn set<E: Ends + 'static>(
+        &mut self,
+        wakers: &Arc<Wakers>,
+        waker: &Waker,
+        awaits: impl FnOnce() -> E,
+    ) -> Result<()> {
+        wakers.start()?;
+        wakers.alarm.check()?;
         let waker = waker.clone();
-        let mut table = self.wakers.shared.table.lock();
+        let mut table = wakers.shared.table.lock();
         if table.is_over {
             return Err(Error::new(ErrorClass::Other, CALL, "the world has ended"));
         }
-        let known = self.key.and_then(|key| table.tasks.iter_mut().find(|task| task.key == key));
+        let key = self.place.as_ref().map(|(_, key)| *key);
+        let known = key.and_then(|key| table.tasks.iter_mut().find(|task| task.key == key));
         let before = match known {
             Some(task) => Some(std::mem::replace(&mut task.waker, waker)),
             None => {
                 let key = table.next;
                 table.next += 1;
-                table.tasks.push(Task { key, operation: operation.clone(), waker });
-                self.key = Some(key);
-                self.wakers.shared.bell.notify_one();
+                table.tasks.push(Task { key, awaits: Box::new(awaits()), waker });
+                self.place = Some((Arc::clone(wakers), key));
+                wakers.shared.bell.notify_one();
                 None
             }
         };
@@ -197,36 +218,50 @@ impl<'a> Watch<'a> {
 
     /// Takes the waker away, if it has not been called.
     pub(crate) fn clear(&mut self) {
-        let Some(key) = self.key.take() else { return };
-        let mut table = self.wakers.shared.table.lock();
+        let Some((wakers, key)) = self.place.take() else { return };
+        let mut table = wakers.shared.table.lock();
         let task = table.take(key);
         let is_last = task.is_some() && table.tasks.is_empty();
         drop(table);
         if is_last {
             // The thread has nothing to wait for.
-            self.wakers.engine.wake_waiters();
+            wakers.engine.wake_waiters();
         }
         drop(task);
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for Watch {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-/// Whether an operation has ended; an error is an end.
-pub(crate) fn has_ended(operation: &OperationRequest) -> bool {
-    operation.is_complete() != Ok(false)
+impl Ends for OperationRequest {
+    fn has_ended(&self) -> bool {
+        self.is_complete() != Ok(false)
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        vec![self.need()]
+    }
 }
 
-/// The operations as a report names them.
-fn awaited<'a>(operations: impl ExactSizeIterator<Item = &'a OperationRequest>) -> Awaited {
+impl Ends for Arc<NotificationRequest> {
+    fn has_ended(&self) -> bool {
+        self.is_complete() != Ok(false)
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        self.awaited().needs
+    }
+}
+
+/// What is awaited, as a report names it.
+fn awaited(needs: impl ExactSizeIterator<Item = Vec<Need>>) -> Awaited {
     const MOST: usize = 8;
-    let text = format!("one of {} operations with requests to end", operations.len());
-    let needs: Vec<Need> = operations.take(MOST).map(OperationRequest::need).collect();
-    Awaited { needs, ..Awaited::from(text) }
+    let text = format!("one of {} requests to end", needs.len());
+    Awaited { needs: needs.take(MOST).flatten().collect(), ..Awaited::from(text) }
 }
 
 impl fmt::Debug for Wakers {

@@ -1,7 +1,7 @@
 //! The arena: makes the windows, lets all act, and checks.
 
 use super::forge::Forge;
-use super::honest::Guarded;
+use super::honest::{Guarded, try_put_notify};
 use super::villain::{Attempt, Lent, Villain};
 use crate::world::kernel;
 use rma_ch_sim::{Latency, SimConfig, SimNet};
@@ -22,6 +22,9 @@ use std::sync::Arc;
 /// Bytes of the honest ranks' memory in the common window, and elements of their own.
 const LEN: usize = 256;
 const ELEMENTS: usize = 16;
+/// Counters in use in both windows, and the one that the honest raise in their own.
+const COUNTERS: u32 = 3;
+const COUNTER: u32 = 1;
 /// Rounds after which a villain that has not answered is killed, and those after which a call must be over then.
 const PATIENCE: u32 = 20;
 const ROUNDS: u32 = 5_000;
@@ -55,6 +58,8 @@ pub struct Arena<'a> {
     origin: Guarded,
     /// What the own window of each rank holds.
     expected: [[u64; ELEMENTS]; 2],
+    /// What its counters are at.
+    noticed: [u64; 2],
     next_value: u64,
     /// Packets of the villain whose turn it is.
     turn: u32,
@@ -93,10 +98,12 @@ impl<'a> Arena<'a> {
         };
         let all = |me| Group::strided(0, Rank(me), Peer(0), 1, ranks);
         let mut common = create(&net, &engines, spec, all);
+        use_counters(&net, &engines, &common);
         common.truncate(2);
         engines.truncate(2);
         let spec = |_| WindowSpec::Allocate { len: 8 * ELEMENTS as u64, unit: 8 };
         let own = create(&net, &engines, spec, |me| Group::strided(1, Rank(me), Peer(0), 1, 2));
+        use_counters(&net, &engines, &own);
         let windows = vec![common[0].id(), own[0].id()];
         Self {
             net,
@@ -109,6 +116,7 @@ impl<'a> Arena<'a> {
             buffer: Guarded::new(LEN),
             origin: Guarded::new(LEN),
             expected: [[0; ELEMENTS]; 2],
+            noticed: [0; 2],
             next_value: 1,
             turn: 0,
             sent: 0,
@@ -169,8 +177,13 @@ impl<'a> Arena<'a> {
         self.next_value += 1;
         self.origin.store(&[self.next_value, 1]);
         let (value, one) = (self.origin.source().part(0, 8), self.origin.source().part(8, 8));
-        let put = || window.try_put(value, target, Disp(2 * at as u64));
+        let has_notice = self.forge.below(2) == 0;
+        let put = || match has_notice {
+            true => try_put_notify(&window, value, target, Disp(2 * at as u64), COUNTER),
+            false => window.try_put(value, target, Disp(2 * at as u64)),
+        };
         self.post("put", put);
+        self.noticed[to] += u64::from(has_notice);
         let sum = || window.try_accumulate(one, kernel(ReduceOp::Sum), target, Disp(2 * at as u64 + 1));
         self.post("sum", sum);
         self.expected[to][2 * at] = self.next_value;
@@ -181,6 +194,9 @@ impl<'a> Arena<'a> {
         self.complete("unlock", &window, window.begin_unlock(target)).expect("own unlock");
         let found = (0..ELEMENTS).map(|at| self.buffer.load(at)).collect::<Vec<_>>();
         assert_eq!(found, self.expected[to], "what rank {me} reads of its friend");
+        let own = self.own[to].notifications();
+        let noticed = [0, 1, 2].map(|counter| own.value(counter).expect("a counter in use"));
+        assert_eq!(noticed, [0, self.noticed[to], 0], "what the friend of rank {me} was told");
     }
 
     /// An honest rank locks a villain, that may answer anything, or nothing.
@@ -336,6 +352,23 @@ impl<'a> Arena<'a> {
         }
         self.turn = 0;
     }
+}
+
+/// Puts counters of a window into use on all its ranks.
+fn use_counters(net: &SimNet, engines: &[Engine], windows: &[Window]) {
+    let begin = |window: &Window| window.begin_set_counters(Ok(COUNTERS)).expect("room for counters");
+    let mut settings: Vec<_> = windows.iter().map(begin).collect();
+    for _ in 0..ROUNDS {
+        settings.retain_mut(|setting| !setting.poll().expect("counters"));
+        if settings.is_empty() {
+            return;
+        }
+        engines.iter().for_each(|engine| {
+            engine.poll();
+        });
+        net.advance();
+    }
+    panic!("counters are not in use after {ROUNDS} rounds");
 }
 
 pub(super) fn create(

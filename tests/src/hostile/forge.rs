@@ -96,7 +96,11 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
             RequestFlags::LOCK_EXCLUSIVE.with(RequestFlags::UNLOCK),
             RequestFlags::LOCK_SHARED.with(RequestFlags::UNLOCK).with(RequestFlags::ACK),
         ];
-        let flags = flags[self.below(flags.len() as u64) as usize];
+        let mut flags = flags[self.below(flags.len() as u64) as usize];
+        if self.below(5) == 0 {
+            // Counters that are in use, and others.
+            flags = flags.with(RequestFlags::notice(self.small_or_any(4) as u32));
+        }
         let window = self.window();
         let request = Request { window, flags, sequence: Sequence(self.number()), kind };
         let wants = match &request.kind {

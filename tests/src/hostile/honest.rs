@@ -1,11 +1,31 @@
 //! What the honest ranks own and know: guarded memory, and what their own window must hold.
 
+use rma_core::datatype::{BasicType, Datatype};
+use rma_core::error::Result;
+use rma_core::ids::{Disp, Rank};
 use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::window::{Origin, TargetArea, Window};
 use std::cell::UnsafeCell;
 
 /// Bytes on either side that are never written.
 const GUARD: usize = 4096;
 const MARK: u8 = 0xa7;
+
+/// Stores a 64-bit number, and raises a counter of the target's; `false` when there is no room for it now.
+pub(super) fn try_put_notify(
+    window: &Window,
+    origin: ReadSpan,
+    target: Rank,
+    disp: Disp,
+    counter: u32,
+) -> Result<bool> {
+    let ty = Datatype::basic(BasicType::U64);
+    assert_eq!(origin.len(), 8);
+    let origin = Origin { base: origin.as_ptr(), count: 1, ty: &ty };
+    let area = TargetArea { disp, count: 1, ty: &ty };
+    // SAFETY: the origin is a span of eight bytes.
+    unsafe { window.notifying(counter).try_put_typed(origin, target, area) }
+}
 
 /// Memory with guards around it.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Futures: requests are awaited by tasks of any executor; this one is twenty lines.
+//! Futures: operations, messages, collectives and counters are awaited by tasks of any executor; this one is twenty lines.
 
 use rma::{Result, World};
 use std::future::Future;
@@ -43,6 +43,19 @@ pub(crate) fn run(world: &World) -> Result<()> {
     })?;
     let size = u64::from(world.size());
     assert_eq!(sum, 4 * size * (size - 1) / 2);
-    world.barrier()?;
+
+    window.set_notifications(1)?;
+    let right = (world.rank() + 1) % world.size();
+    window.lock_all(|all| {
+        block_on(async {
+            all.put_value_notify(sum, right, 0, 0)?;
+            all.notified(0, 1)?.await?;
+            let sending = world.begin_send(right, 0, &[all.local().get(0)])?;
+            let message = world.begin_receive::<u64>(None, None)?.await?;
+            assert_eq!(message.values, [sum]);
+            sending.await?;
+            world.begin_barrier().await
+        })
+    })?;
     window.free()
 }

@@ -1,35 +1,32 @@
-//! Producer and consumer: data, then a count that tells of them. A flush between the two orders them, and the consumer waits for
-//! the count in its own memory.
+//! Producer and consumer: each item comes with a notice that it is there, and its place goes back with one that it is free.
 
-use rma::{ReduceOp, Result, World};
+use rma::{Result, World};
 
-const ROOM: usize = 4;
+const ROOM: u64 = 4;
 const ITEMS: u64 = 12;
-/// Behind the items: how many were stored here, and how many of what this rank has stored were taken.
-const STORED: usize = ROOM;
-const TAKEN: usize = ROOM + 1;
+/// Counters: of items that were stored here, and of places that are free again where this rank stores.
+const STORED: u32 = 0;
+const FREED: u32 = 1;
 
 pub(crate) fn run(world: &World) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     // In a ring: each rank produces for the next one and consumes what the one before produces.
     let (from, to) = ((rank + size - 1) % size, (rank + 1) % size);
-    let mut ring = world.allocate::<u64>(ROOM + 2)?;
+    let mut ring = world.allocate::<u64>(ROOM as usize)?;
+    ring.set_notifications(2)?;
     let mut sum = 0;
     ring.lock_all(|all| {
-        let (own, from, to) = (all.rank(rank)?, all.rank(from)?, all.rank(to)?);
-        let (mut produced, mut consumed) = (0, 0);
-        while produced < ITEMS || consumed < ITEMS {
-            let taken = own.fetch_op(TAKEN, 0, ReduceOp::NoOp)?;
-            if produced < ITEMS && produced - taken < ROOM as u64 {
-                to.store(produced as usize % ROOM, 100 * u64::from(rank) + produced)?;
-                to.fetch_add(STORED, 1)?;
-                produced += 1;
+        let own = all.notifications();
+        for item in 0..ITEMS {
+            let place = (item % ROOM) as usize;
+            if item >= ROOM {
+                own.wait(FREED, item - ROOM + 1)?;
             }
-            if consumed < own.fetch_op(STORED, 0, ReduceOp::NoOp)? {
-                sum += own.load(consumed as usize % ROOM)?;
-                from.fetch_add(TAKEN, 1)?;
-                consumed += 1;
-            }
+            all.put_value_notify(100 * u64::from(rank) + item, to, place, STORED)?;
+            own.wait(STORED, item + 1)?;
+            sum += all.local().get(place);
+            // Nothing is stored: this is a notice alone.
+            all.put_notify(&[], from, 0, FREED)?;
         }
         Ok(())
     })?;

@@ -36,6 +36,7 @@ const FEW_OF_LONG: u32 = 16;
 /// A communicator that lives for so few blocking collectives is not worth its slots.
 const CALLS_BEFORE_SLOTS: u32 = 2;
 
+#[doc(hidden)]
 impl Communicator {
     /// Returns when every rank has called it.
     ///

@@ -28,6 +28,7 @@ impl Communicator {
     }
 
     /// Begins to make one that this rank is not to have, because the other ranks may be about to; see [`Communicator::disown`].
+    #[doc(hidden)]
     pub fn begin_duplicate_for_others(&self) -> CollectiveRequest<Self> {
         self.runtime().begin("comm_idup", self.duplication("MPI_Comm_idup").disowned())
     }
@@ -39,6 +40,7 @@ impl Communicator {
     }
 
     /// Lets go of a communicator that other ranks may go on to use: there, this one counts as one that has not got it.
+    #[doc(hidden)]
     pub fn disown(&self) {
         self.runtime().messenger().disown(self.context());
         self.engine().poll();
@@ -46,6 +48,7 @@ impl Communicator {
 
     /// The communicator of this process alone (`MPI_COMM_SELF`). All that this gives on one process share a context, and
     /// so their collectives; ask once.
+    #[doc(hidden)]
     pub fn own(&self) -> Self {
         let runtime = self.runtime();
         let group = host::Group::strided(runtime.own_context(), Rank(0), runtime.me, 1, 1);
@@ -128,6 +131,7 @@ impl Communicator {
 
     /// Takes part in a split with arguments that the caller has found wrong, so that the other ranks get an error and do not
     /// wait; gives the error to report here: `fault`, or what kept this rank from taking part.
+    #[doc(hidden)]
     pub fn refuse_split(&self, fault: Error) -> Error {
         const CALL: &str = "comm_split";
         match self.split_by(CALL, Wish::refused(self.runtime())) {

@@ -125,22 +125,26 @@ impl Communicator {
     }
 
     /// The number that tells this communicator from all others of the job; the same on all its ranks.
+    #[doc(hidden)]
     pub fn context(&self) -> u64 {
         self.group.context()
     }
 
     /// The engine, for windows and for hosts of other kinds.
+    #[doc(hidden)]
     pub fn engine(&self) -> &Engine {
         &self.runtime.engine
     }
 
     /// The processes, as the engine knows them: what windows are made on, while the communicator lives. Its processes count what
     /// they make together, and the count ends with it; windows that were made before stay good.
+    #[doc(hidden)]
     pub fn group(&self) -> host::Group {
         self.group.clone()
     }
 
     /// What all communicators of this process share; for libraries on top of this one.
+    #[doc(hidden)]
     pub fn runtime(&self) -> &Arc<Runtime> {
         &self.runtime
     }
@@ -152,6 +156,7 @@ impl Communicator {
 
     /// The way of the next collective to the other ranks, by which they tell it from all others. Every rank takes one for
     /// each collective, in the same order.
+    #[doc(hidden)]
     pub fn link(&self) -> Link {
         let number = self.started.fetch_add(1, Relaxed);
         Link::new(self.runtime.messenger.clone(), self.group.clone(), self.scope(Plane::Collective), number)
@@ -171,6 +176,7 @@ impl Communicator {
     }
 
     /// A plane of this communicator's messages.
+    #[doc(hidden)]
     pub fn scope(&self, plane: Plane) -> Scope {
         Scope { context: self.context(), plane }
     }

@@ -4,6 +4,7 @@
 
 use super::handle::Communicator;
 use crate::elements::{as_bytes, from_bytes};
+use crate::ending::{Boxed, Ending};
 use crate::message::{Plane, ReceiveRequest, Received, SendRequest, Waiting};
 use crate::runtime::Runtime;
 use crate::window::Element;
@@ -35,14 +36,14 @@ pub struct Envelope {
     pub len_bytes: u64,
 }
 
-/// A message on its way to another rank. Dropping it lets the message go on.
+/// A message on its way to another rank. Dropping it lets the message go on. It can be awaited, in a task of any executor.
 #[must_use]
 pub struct Sending {
     runtime: Arc<Runtime>,
     request: SendRequest,
 }
 
-/// A message that is waited for. Dropping it takes the receive back, unless the message is on its way already: that one is
+/// A message that is waited for, by calls or in a task of any executor. Dropping it takes the receive back, unless the message is on its way already: that one is
 /// lost then.
 #[must_use]
 pub struct Receiving<'c, T> {
@@ -50,6 +51,10 @@ pub struct Receiving<'c, T> {
     request: ReceiveRequest,
     values: PhantomData<fn() -> T>,
 }
+
+/// What a send and a receive wait for.
+const LEAVES: &str = "a message to leave, or to be received";
+const ARRIVES: &str = "a message to arrive";
 
 impl Communicator {
     /// Sends values to a rank, which may be the caller's own, and returns when they are on their way. Messages from one rank
@@ -168,7 +173,7 @@ impl Sending {
     pub fn wait(mut self) -> Result<()> {
         let _call = self.runtime.engine.trace_call("send");
         let (runtime, name) = (&self.runtime, self.request.name());
-        let describe = || runtime.awaited("a message to leave, or to be received", Some(name));
+        let describe = || runtime.awaited(LEAVES, Some(name));
         self.runtime.wait_until("send", &describe, &mut || self.request.test().transpose())
     }
 }
@@ -192,14 +197,45 @@ impl<T: Element> Receiving<'_, T> {
         let runtime = self.communicator.runtime();
         let _call = runtime.engine.trace_call("receive");
         let name = self.request.name();
-        let describe = || runtime.awaited("a message to arrive", Some(name));
+        let describe = || runtime.awaited(ARRIVES, Some(name));
         let received = runtime.wait_until("receive", &describe, &mut || self.request.test().transpose());
-        let received = received.map_err(|error| match error.class() {
-            // Nothing is pending when this has returned.
-            ErrorClass::ProcFailedPending => Error::new(ErrorClass::ProcFailed, error.call(), error.cause()),
-            _ => error,
-        })?;
-        message(self.communicator, received)
+        message(self.communicator, received.map_err(not_pending)?)
+    }
+}
+
+impl IntoFuture for Sending {
+    type Output = Result<()>;
+    type IntoFuture = Boxed<'static, ()>;
+
+    /// The end of [`Sending::wait`], as a future.
+    fn into_future(self) -> Self::IntoFuture {
+        let Self { runtime, mut request } = self;
+        let (name, awaited) = (request.name(), Arc::clone(&runtime));
+        let describe = move || awaited.awaited(LEAVES, Some(name));
+        let ending = Ending::new(&runtime, describe, move || request.test());
+        Box::pin(async move { ending.await? })
+    }
+}
+
+impl<'c, T: Element> IntoFuture for Receiving<'c, T> {
+    type Output = Result<Message<T>>;
+    type IntoFuture = Boxed<'c, Message<T>>;
+
+    /// The end of [`Receiving::wait`], as a future.
+    fn into_future(self) -> Self::IntoFuture {
+        let Self { communicator, mut request, .. } = self;
+        let (name, awaited) = (request.name(), Arc::clone(communicator.runtime()));
+        let describe = move || awaited.awaited(ARRIVES, Some(name));
+        let ending = Ending::new(communicator.runtime(), describe, move || request.test());
+        Box::pin(async move { message(communicator, ending.await?.map_err(not_pending)?) })
+    }
+}
+
+/// Nothing is pending of a receive that has answered.
+fn not_pending(error: Error) -> Error {
+    match error.class() {
+        ErrorClass::ProcFailedPending => Error::new(ErrorClass::ProcFailed, error.call(), error.cause()),
+        _ => error,
     }
 }
 

@@ -101,7 +101,7 @@ impl Runtime {
         if configuration.observer.stats {
             engine.keep_statistics();
         }
-        let wakers = Arc::new(Wakers::new(engine.clone()));
+        let wakers = Arc::new(Wakers::new(engine.clone(), Arc::clone(&alarm)));
         Ok(Self {
             me,
             size,
@@ -444,7 +444,11 @@ impl Alarm {
         self.sleepers.lock().iter().for_each(WakeHandle::wake);
     }
 
-    fn check(&self) -> Result<()> {
+    /// Whether no rank has failed.
+    ///
+    /// # Errors
+    /// When one has.
+    pub(crate) fn check(&self) -> Result<()> {
         match self.is_raised.load(Ordering::SeqCst) {
             true => Err(Error::new(ErrorClass::ProcAborted, "wait", "another rank of the job has failed")),
             false => Ok(()),

@@ -9,13 +9,14 @@
 
 use super::process::Runtime;
 use crate::collective::{Machine, Step, drive};
+use crate::ending::{Boxed, Ending};
 use parking_lot::Mutex;
 use rma_core::Result;
 use std::fmt;
 use std::sync::Arc;
 
 /// A collective that this rank has begun and that goes on by itself: in every call that waits, tests or synchronizes, of
-/// whatever kind. Dropping it lets it go on, and drops its result.
+/// whatever kind. Dropping it lets it go on, and drops its result. It can be awaited, in a task of any executor.
 ///
 /// ```
 /// rma::World::run_threads(4, |world| {
@@ -146,6 +147,23 @@ impl<T> CollectiveRequest<T> {
             None => runtime.wait_until(call, &describe, &mut || task.take().transpose()),
         };
         runtime.noted(end.map_err(|error| error.in_call(call)))
+    }
+}
+
+impl<T: Send + 'static> IntoFuture for CollectiveRequest<T> {
+    type Output = Result<T>;
+    type IntoFuture = Boxed<'static, T>;
+
+    /// The end of [`CollectiveRequest::wait`], as a future.
+    ///
+    /// # Panics
+    /// As [`CollectiveRequest::wait`].
+    fn into_future(self) -> Self::IntoFuture {
+        let Self { runtime, call, task, is_taken } = self;
+        assert!(!is_taken, "the result of this {call} has been taken");
+        let awaited = Arc::clone(&runtime);
+        let ending = Ending::new(&runtime, move || awaited.awaited_collective(), move || task.take());
+        Box::pin(async move { runtime.noted(ending.await?.map_err(|error| error.in_call(call))) })
     }
 }
 

@@ -29,6 +29,11 @@ impl<'scope, T, K> Epoch<'scope, T, K> {
     pub(super) fn passive(parts: &'scope Parts<T>) -> Self {
         Self { access: Access::passive(parts), kind: PhantomData }
     }
+
+    /// A scope within one that has access.
+    pub(super) fn within(access: &'scope Access<'_, T>) -> Self {
+        Self { access: access.inner(), kind: PhantomData }
+    }
 }
 
 impl<'scope, T: Element, K> Epoch<'scope, T, K> {

@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::epoch::Epoch;
-use super::lock::{Locked, locked};
+use super::lock::Locked;
 use super::operations::Parts;
 use super::rank::IntoRank;
 use super::scope;
@@ -93,7 +93,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// # Errors
     /// `MPI_ERR_RANK` when the number can be no rank.
     pub fn rank(&self, rank: impl IntoRank) -> Result<OneOfAll<'_, 'scope, T>> {
-        let locked = locked(self.access.parts(), rank.into_rank("lock")?);
+        let locked = Locked::new(self.access.again(), rank.into_rank("lock")?);
         Ok(OneOfAll { locked, epoch: PhantomData })
     }
 
@@ -104,7 +104,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// See [`rma_core::window::Window::flush`].
     #[inline]
     pub fn flush(&self, target: impl IntoRank) -> Result<()> {
-        self.access.window().flush(target.into_rank("flush")?)
+        self.access.flush(target.into_rank("flush")?)
     }
 
     /// Completes the operations on `target` so far, at this rank (`MPI_Win_flush_local`).
@@ -169,7 +169,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
         body: impl FnOnce(&BatchOfAll<'inner, T>) -> Result<R>,
     ) -> Result<R> {
         let window = self.access.window();
-        let batch = Epoch::passive(self.access.parts());
+        let batch = Epoch::within(&self.access);
         scope::run(window, || body(&batch), || window.flush_all(), || are_flushed(window))
     }
 

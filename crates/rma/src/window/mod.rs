@@ -101,6 +101,7 @@ pub use foreign::Pod;
 pub use layout::Layout;
 pub use lock::{Lock, LockSet, Locked};
 pub use lock_all::{AllLocked, BatchOfAll, LockAll, OneOfAll};
+pub use notified::Notified;
 pub use rank::IntoRank;
 pub use request::Request;
 pub use rma_core::epoch::LockKind;

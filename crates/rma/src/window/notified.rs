@@ -8,15 +8,74 @@ use super::element::{Element, Number, read_span, write_span};
 use super::epoch::Epoch;
 use super::lock::Lock;
 use super::lock_all::AllLocked;
+use super::operations::Access;
 use super::rank::IntoRank;
 use super::target::Target;
 use super::typed::Window;
+use crate::wakers::{Wakers, Watch};
 use rma_core::datatype::Datatype;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::ReduceOp;
-use rma_core::notify::Notifications;
+use rma_core::notify::{NotificationRequest, Notifications};
 use rma_core::window::{Destination, Origin, TargetArea, Window as Core};
 use rma_core::{Error, ErrorClass, Result};
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// That a counter of this rank comes to a number: to wait for beside other requests, or in a task of any executor.
+#[must_use = "nothing waits for the counter"]
+#[derive(Debug)]
+pub struct Notified<'w> {
+    request: Arc<NotificationRequest>,
+    wakers: Arc<Wakers>,
+    watch: Watch,
+    window: PhantomData<&'w ()>,
+}
+
+impl Notified<'_> {
+    fn new(core: &Core, wakers: &Arc<Wakers>, counter: u32, number: u64) -> Result<Self> {
+        let request = Arc::new(core.notification_request(counter, number)?);
+        Ok(Self { request, wakers: Arc::clone(wakers), watch: Watch::default(), window: PhantomData })
+    }
+
+    /// Whether the counter has come so far; moves the engine a step.
+    ///
+    /// # Errors
+    /// As [`Notifications::wait`].
+    pub fn test(&self) -> Result<bool> {
+        self.request.test()
+    }
+
+    /// Waits until the counter has come so far.
+    ///
+    /// # Errors
+    /// As [`Notifications::wait`].
+    pub fn wait(self) -> Result<()> {
+        self.request.wait()
+    }
+}
+
+impl Future for Notified<'_> {
+    type Output = Result<()>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let this = self.get_mut();
+        if this.request.test()? {
+            this.watch.clear();
+            return Poll::Ready(Ok(()));
+        }
+        this.watch.set(&this.wakers, context.waker(), || Arc::clone(&this.request))?;
+        // It may have come so far before the waker was there.
+        if this.request.is_complete()? {
+            this.watch.clear();
+            return Poll::Ready(Ok(()));
+        }
+        Poll::Pending
+    }
+}
 
 impl<T: Element, E: From<Error>> WindowBuilder<'_, T, E> {
     /// Makes room for so many counters on this rank, of which [`Window::set_notifications`] puts some into use; 16 unless told.
@@ -70,6 +129,14 @@ impl<T: Element, E> Window<'_, T, E> {
     pub fn notifications(&self) -> Notifications<'_> {
         self.parts().core.notifications()
     }
+
+    /// That counter `counter` of this rank comes to `number`, as a request and a future.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_RMA_NOTIFICATION` when there is no such counter.
+    pub fn notified(&self, counter: u32, number: u64) -> Result<Notified<'_>> {
+        Notified::new(&self.parts().core, &self.parts().wakers, counter, number)
+    }
 }
 
 impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
@@ -105,6 +172,15 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
         self.access.window().notifications()
     }
 
+    /// As [`Window::notified`].
+    ///
+    /// # Errors
+    /// As [`Window::notified`].
+    pub fn notified(&self, counter: u32, number: u64) -> Result<Notified<'scope>> {
+        let parts = self.access.parts();
+        Notified::new(&parts.core, &parts.wakers, counter, number)
+    }
+
     /// As [`Epoch::put`], and raises counter `counter` of the target by one when the data are there.
     ///
     /// # Errors
@@ -118,6 +194,15 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
         counter: u32,
     ) -> Result<()> {
         put(self.access.window(), origin, target.into_rank("put_notify")?, disp, counter)
+    }
+
+    /// As [`Epoch::put_notify`], for one element that needs no buffer.
+    ///
+    /// # Errors
+    /// As [`Epoch::put_notify`].
+    #[inline]
+    pub fn put_value_notify(&self, value: T, target: impl IntoRank, disp: usize, counter: u32) -> Result<()> {
+        put_value(&self.access, value, target.into_rank("put_notify")?, disp, counter)
     }
 
     /// As [`Epoch::get`], and raises counter `counter` of the target by one when the data have been read there.
@@ -179,6 +264,15 @@ impl<'scope, T: Element> Target<'scope, T, Lock> {
         put(&self.parts().core, origin, self.target(), disp, counter)
     }
 
+    /// As [`Target::put_notify`], for one element that needs no buffer.
+    ///
+    /// # Errors
+    /// As [`Target::put_notify`].
+    #[inline]
+    pub fn put_value_notify(&self, value: T, disp: usize, counter: u32) -> Result<()> {
+        put_value(self.access(), value, self.target(), disp, counter)
+    }
+
     /// As [`Target::get`], and raises counter `counter` of the rank by one when the data have been read there.
     ///
     /// # Errors
@@ -225,6 +319,17 @@ fn put<T: Element>(core: &Core, origin: &[T], target: Rank, disp: usize, counter
     // SAFETY: the callers have the buffer borrowed for the scope, which completes its operations before it ends.
     let origin = unsafe { read_span(origin) };
     core.notifying(counter).put(origin, target, Disp(disp as u64))
+}
+
+#[inline]
+fn put_value<T: Element>(
+    access: &Access<'_, T>,
+    value: T,
+    target: Rank,
+    disp: usize,
+    counter: u32,
+) -> Result<()> {
+    access.keep(value, |origin| access.window().notifying(counter).put(origin, target, Disp(disp as u64)))
 }
 
 #[inline]

@@ -10,7 +10,7 @@ use crate::wakers::Wakers;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::mem::ReadSpan;
-use rma_core::window::{DirectPath, Window};
+use rma_core::window::{DirectPath, Window, WordStep};
 use rma_core::{Error, ErrorClass, Result};
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
@@ -47,8 +47,32 @@ impl<'scope, T> Access<'scope, T> {
         Self { is_passive: true, ..Self::active(parts) }
     }
 
+    /// For a scope within this one.
+    #[inline]
+    pub(super) fn inner<'inner>(&'inner self) -> Access<'inner, T> {
+        Access { path: OnceLock::from(*self.path()), ..Access::passive(self.parts) }
+    }
+
+    /// Another handle of this scope.
+    #[inline]
+    pub(super) fn again(&self) -> Self {
+        Self { path: OnceLock::from(*self.path()), ..Self::passive(self.parts) }
+    }
+
     pub(super) fn parts(&self) -> &'scope Parts<T> {
         self.parts
+    }
+
+    /// What each call tries first.
+    #[inline]
+    fn path(&self) -> &DirectPath<'scope> {
+        self.path.get_or_init(|| self.window().direct_path())
+    }
+
+    /// Completes what was begun on `target` (`MPI_Win_flush`).
+    #[inline]
+    pub(super) fn flush(&self, target: Rank) -> Result<()> {
+        if self.path().try_flush(target) { Ok(()) } else { self.window().flush(target) }
     }
 
     #[inline]
@@ -57,7 +81,7 @@ impl<'scope, T> Access<'scope, T> {
     }
 
     /// Has `operation` read a value that is kept for it.
-    fn keep(&self, value: T, operation: impl FnOnce(ReadSpan) -> Result<()>) -> Result<()> {
+    pub(super) fn keep(&self, value: T, operation: impl FnOnce(ReadSpan) -> Result<()>) -> Result<()> {
         let complete = self.is_passive.then_some(|| self.window().flush_local_all());
         self.parts.values.keep(value, complete, operation)
     }
@@ -68,7 +92,12 @@ impl<'scope, T: Element> Access<'scope, T> {
     pub(super) fn put(&self, origin: &'scope [T], target: Rank, disp: usize) -> Result<()> {
         // SAFETY: the buffer is borrowed for the scope, which completes its operations before it ends.
         let origin = unsafe { read_span(origin) };
-        self.window().put(origin, target, Disp(disp as u64))
+        let disp = Disp(disp as u64);
+        if self.path().try_put(origin, target, disp) {
+            Ok(())
+        } else {
+            self.window().put(origin, target, disp)
+        }
     }
 
     #[inline]
@@ -76,7 +105,7 @@ impl<'scope, T: Element> Access<'scope, T> {
         let disp = Disp(disp as u64);
         // SAFETY: what is done now reads the value now.
         let now = unsafe { read_span(std::slice::from_ref(&value)) };
-        if self.path.get_or_init(|| self.window().direct_path()).try_put(now, target, disp) {
+        if self.path().try_put(now, target, disp) {
             return Ok(());
         }
         self.keep(value, |origin| self.window().put(origin, target, disp))
@@ -86,7 +115,28 @@ impl<'scope, T: Element> Access<'scope, T> {
     pub(super) fn get(&self, result: &'scope mut [T], target: Rank, disp: usize) -> Result<()> {
         // SAFETY: as for `put`; the borrow is exclusive.
         let result = unsafe { write_span(result) };
-        self.window().get(result, target, Disp(disp as u64))
+        let disp = Disp(disp as u64);
+        if self.path().try_get(result, target, disp) {
+            Ok(())
+        } else {
+            self.window().get(result, target, disp)
+        }
+    }
+
+    /// Loads or stores one element and completes that, where it is nothing but a copy; says whether it has been done.
+    #[inline]
+    pub(super) fn load_now(&self, value: &mut T, target: Rank, disp: usize) -> bool {
+        // SAFETY: what is done now is done with the borrow.
+        let result = unsafe { write_span(std::slice::from_mut(value)) };
+        self.path().try_get(result, target, Disp(disp as u64))
+    }
+
+    /// As [`Access::load_now`].
+    #[inline]
+    pub(super) fn store_now(&self, value: T, target: Rank, disp: usize) -> bool {
+        // SAFETY: as there.
+        let origin = unsafe { read_span(std::slice::from_ref(&value)) };
+        self.path().try_put(origin, target, Disp(disp as u64))
     }
 }
 
@@ -144,10 +194,30 @@ impl<'scope, T: Number> Access<'scope, T> {
         target: Rank,
         disp: usize,
     ) -> Result<()> {
+        if self.fetch_op_now(operand, result, op, target, disp) {
+            return Ok(());
+        }
         let kernel = kernel::<T>("fetch_and_op", op)?;
         // SAFETY: as for `get`.
         let result = unsafe { write_span(std::slice::from_mut(result)) };
         self.window().fetch_and_op(bytes_of(&operand), result, kernel, target, Disp(disp as u64))
+    }
+
+    /// The same, where it is one atomic instruction, or a loop around one; says whether it has been done.
+    #[inline]
+    pub(super) fn fetch_op_now(
+        &self,
+        operand: T,
+        result: &mut T,
+        op: ReduceOp,
+        target: Rank,
+        disp: usize,
+    ) -> bool {
+        // SAFETY: as for `put_value` and `load_now`.
+        let buffers =
+            unsafe { (read_span(std::slice::from_ref(&operand)), write_span(std::slice::from_mut(result))) };
+        let buffers = |len| (len == size_of::<T>()).then_some(buffers);
+        self.path().try_fetch_and_op(buffers, WordStep::fetch(op, T::BASIC), target, Disp(disp as u64))
     }
 }
 
@@ -167,8 +237,13 @@ impl<'scope, T: Integer> Access<'scope, T> {
         })?;
         // SAFETY: as for `get`.
         let result = unsafe { write_span(std::slice::from_mut(result)) };
-        let (swap, compare) = (bytes_of(&swap), bytes_of(&compare));
-        self.window().compare_and_swap(swap, compare, result, kernel, target, Disp(disp as u64))
+        let disp = Disp(disp as u64);
+        // SAFETY: as for `put_value`.
+        let [new, old] = [&swap, &compare].map(|value| unsafe { read_span(std::slice::from_ref(value)) });
+        if self.path().try_compare_and_swap(new, old, result, kernel, target, disp) {
+            return Ok(());
+        }
+        self.window().compare_and_swap(bytes_of(&swap), bytes_of(&compare), result, kernel, target, disp)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::buffer::{Buffer, Leftovers};
 use super::operations::Parts;
-use crate::wakers::{Watch, has_ended};
+use crate::wakers::{Ends, Watch};
 use rma_core::Result;
 use rma_core::window::OperationRequest;
 use std::fmt;
@@ -58,7 +58,7 @@ pub struct Request<'scope, T, B: Buffer<T> = Vec<T>> {
     parts: &'scope Parts<T>,
     /// There until it is given back.
     buffer: Option<B::Kept>,
-    watch: Watch<'scope>,
+    watch: Watch,
 }
 
 /// Nothing of it is pinned.
@@ -66,7 +66,7 @@ impl<T, B: Buffer<T>> Unpin for Request<'_, T, B> {}
 
 impl<'scope, T, B: Buffer<T>> Request<'scope, T, B> {
     pub(super) fn new(operation: OperationRequest, parts: &'scope Parts<T>, buffer: B::Kept) -> Self {
-        Self { operation, parts, buffer: Some(buffer), watch: Watch::new(&parts.wakers) }
+        Self { operation, parts, buffer: Some(buffer), watch: Watch::default() }
     }
 
     /// Whether the operation has ended; moves the engine a step.
@@ -126,7 +126,7 @@ impl<'scope, T, B: Buffer<T>> Request<'scope, T, B> {
     /// As [`Request::wait_any`], without waiting: moves the engine a step, and answers `None` when no operation has ended
     /// (`MPI_Testany`).
     pub fn test_any(requests: &mut Vec<Self>) -> Option<(usize, Result<B>)> {
-        let has_ended = |request: &Self| has_ended(&request.operation);
+        let has_ended = |request: &Self| request.operation.has_ended();
         let at = requests.iter().position(has_ended).or_else(|| {
             // One step moves all of them, and an error of this one is found below.
             let _ = requests.first()?.operation.test();
@@ -154,7 +154,7 @@ impl<T, B: Buffer<T>> Future for Request<'_, T, B> {
         if this.operation.test()? {
             return Poll::Ready(Ok(this.take()));
         }
-        this.watch.set(&this.operation, context.waker())?;
+        this.watch.set(&this.parts.wakers, context.waker(), || this.operation.clone())?;
         // It may have ended before the waker was there.
         if this.operation.is_complete()? {
             return Poll::Ready(Ok(this.take()));
@@ -166,7 +166,7 @@ impl<T, B: Buffer<T>> Future for Request<'_, T, B> {
 impl<T, B: Buffer<T>> Drop for Request<'_, T, B> {
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take()
-            && !has_ended(&self.operation)
+            && !self.operation.has_ended()
         {
             B::leave(buffer, &Leftovers(&self.parts.values));
         }

@@ -216,7 +216,7 @@ impl<T: Element> Target<'_, T, Lock> {
     /// See [`rma_core::window::Window::flush`].
     #[inline]
     pub fn flush(&self) -> Result<()> {
-        self.access.window().flush(self.rank)
+        self.access.flush(self.rank)
     }
 
     /// Completes the operations so far at this rank (`MPI_Win_flush_local`).
@@ -264,7 +264,7 @@ impl<T: Element> Target<'_, T, Lock> {
     /// The closure's error, or the flush's.
     pub fn batch<'inner, R>(&'inner self, body: impl FnOnce(&Batch<'inner, T>) -> Result<R>) -> Result<R> {
         let (window, rank) = (self.access.window(), self.rank);
-        let batch = Batch::new(Access::passive(self.access.parts()), rank);
+        let batch = Batch::new(self.access.inner(), rank);
         scope::run(window, || body(&batch), || window.flush(rank), || is_flushed(window, rank))
     }
 
@@ -274,6 +274,9 @@ impl<T: Element> Target<'_, T, Lock> {
     /// As [`Target::get`].
     pub fn load(&self, disp: usize) -> Result<T> {
         let mut value = T::zeroed();
+        if self.access.load_now(&mut value, self.rank, disp) {
+            return self.flush().map(|()| value);
+        }
         self.batch(|batch| batch.get(std::slice::from_mut(&mut value), disp))?;
         Ok(value)
     }
@@ -283,6 +286,9 @@ impl<T: Element> Target<'_, T, Lock> {
     /// # Errors
     /// As [`Target::put`].
     pub fn store(&self, disp: usize, value: T) -> Result<()> {
+        if self.access.store_now(value, self.rank, disp) {
+            return self.flush();
+        }
         self.batch(|batch| batch.put(std::slice::from_ref(&value), disp))
     }
 
@@ -300,6 +306,9 @@ impl<T: Number> Target<'_, T, Lock> {
     /// As [`Target::accumulate`].
     pub fn fetch_op(&self, disp: usize, operand: T, op: ReduceOp) -> Result<T> {
         let mut before = T::zeroed();
+        if self.access.fetch_op_now(operand, &mut before, op, self.rank, disp) {
+            return self.flush().map(|()| before);
+        }
         self.batch(|batch| batch.fetch_op(operand, &mut before, op, disp))?;
         Ok(before)
     }

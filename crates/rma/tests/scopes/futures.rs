@@ -14,22 +14,22 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// Unparks a thread, and counts.
-struct Bell {
+pub(super) struct Bell {
     thread: Thread,
     rings: AtomicUsize,
 }
 
 impl Bell {
-    fn new() -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         Arc::new(Self { thread: std::thread::current(), rings: AtomicUsize::new(0) })
     }
 
-    fn rings(&self) -> usize {
+    pub(super) fn rings(&self) -> usize {
         self.rings.load(SeqCst)
     }
 
     /// Sleeps until it has rung more often than `before`.
-    fn wait(&self, before: usize) {
+    pub(super) fn wait(&self, before: usize) {
         const LIMIT: Duration = Duration::from_secs(30);
         let began = Instant::now();
         while self.rings() == before {
@@ -46,12 +46,12 @@ impl Wake for Bell {
     }
 }
 
-fn poll<F: Future + Unpin>(future: &mut F, bell: &Arc<Bell>) -> Poll<F::Output> {
+pub(super) fn poll<F: Future + Unpin>(future: &mut F, bell: &Arc<Bell>) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(&Waker::from(Arc::clone(bell))))
 }
 
 /// The smallest executor: sleeps until it is woken.
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(super) fn block_on<F: Future>(future: F) -> F::Output {
     let (mut future, bell) = (pin!(future), Bell::new());
     let waker = Waker::from(Arc::clone(&bell));
     loop {
@@ -64,7 +64,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Both at a time.
-async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
+pub(super) async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut of_a, mut of_b) = (None, None);
     std::future::poll_fn(move |context| {

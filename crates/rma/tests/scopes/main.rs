@@ -5,9 +5,11 @@
 #![allow(missing_docs)]
 
 mod asserted;
+mod awaited;
 mod dynamic;
 mod features;
 mod futures;
+mod sound;
 
 use rma::config::Configuration;
 use rma::{Error, ErrorClass, LockKind, ReduceOp, Result, World};

@@ -1,0 +1,96 @@
+//! The future of a message or a collective: what it is asked for, and its end once it is there.
+//!
+//! Invariants: the end is taken once, by the task or by the thread that wakes it, and kept for the task; a future that is
+//! dropped drops the request, as if that had been dropped itself. Lock order: the engine, the table of wakers, a place here, messages.
+
+use crate::runtime::Runtime;
+use crate::wakers::{Ends, Watch};
+use parking_lot::Mutex;
+use rma_core::Result;
+use rma_core::host::{Awaited, Need};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// What the futures of this crate's requests are: any executor can drive it.
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// A future that ends with what a request answers.
+pub(crate) struct Ending<E> {
+    runtime: Arc<Runtime>,
+    place: Arc<Mutex<Place<E>>>,
+    watch: Watch,
+}
+
+/// The request, until it has ended, and its end.
+struct Place<E> {
+    look: Box<dyn FnMut() -> Option<E> + Send>,
+    describe: Box<dyn Fn() -> Awaited + Send>,
+    end: Option<E>,
+}
+
+impl<E> Ending<E> {
+    /// Of a request that `look` asks how it has ended, moving nothing. It is asked no more when it has answered.
+    pub(crate) fn new(
+        runtime: &Arc<Runtime>,
+        describe: impl Fn() -> Awaited + Send + 'static,
+        look: impl FnMut() -> Option<E> + Send + 'static,
+    ) -> Self {
+        let place = Place { look: Box::new(look), describe: Box::new(describe), end: None };
+        Self { runtime: Arc::clone(runtime), place: Arc::new(Mutex::new(place)), watch: Watch::default() }
+    }
+
+    fn take(&mut self) -> Option<E> {
+        let mut place = self.place.lock();
+        place.look();
+        let end = place.end.take()?;
+        drop(place);
+        self.watch.clear();
+        Some(end)
+    }
+}
+
+impl<E> Place<E> {
+    fn look(&mut self) -> bool {
+        if self.end.is_none() {
+            self.end = (self.look)();
+        }
+        self.end.is_some()
+    }
+}
+
+impl<E: Send> Ends for Arc<Mutex<Place<E>>> {
+    fn has_ended(&self) -> bool {
+        self.lock().look()
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        (self.lock().describe)().needs
+    }
+}
+
+impl<E: Send + 'static> Future for Ending<E> {
+    type Output = Result<E>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.runtime.engine.poll();
+        if let Some(end) = this.take() {
+            return Poll::Ready(Ok(end));
+        }
+        this.watch.set(&this.runtime.wakers, context.waker(), || Arc::clone(&this.place))?;
+        // It may have ended before the waker was there.
+        match this.take() {
+            Some(end) => Poll::Ready(Ok(end)),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<E> fmt::Debug for Ending<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ending").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,25 @@
+//! For people who come from rsmpi, which binds a C library.
+//!
+//! | rsmpi | here |
+//! | --- | --- |
+//! | `mpi::initialize()`, `universe.world()` | [`World::init`](crate::World::init); no C library is needed, and none is linked |
+//! | panics, codes of the C library | each call answers a [`Result`](crate::Result) |
+//! | `#[derive(Equivalence)]` | `#[derive(Element)]`, which refuses padding |
+//! | `world.process_at_rank(r).send(&x)` | [`world.send(r, tag, &[x])`](crate::Communicator::send) |
+//! | `any_process().receive_vec()` | [`world.receive(None, None)`](crate::Communicator::receive) |
+//! | `immediate_send(scope, &x)` in `request::scope` | [`begin_send`](crate::Communicator::begin_send), which copies and can be awaited |
+//! | `all_reduce_into(&x, &mut sum, SystemOperation::sum())` | [`allreduce(ReduceOp::Sum, &[x])`](crate::Communicator::allreduce) |
+//! | ranks are `i32` | any integer, or `None` for no process |
+//! | `mpirun` and processes for every test | [`World::run_threads`](crate::World::run_threads) in `cargo test`; `rmarun`, `mpirun`, `srun` for jobs |
+//!
+//! ```
+//! rma::World::run_threads(3, |world| {
+//!     let sum = world.allreduce(rma::ReduceOp::Sum, &[world.rank()])?;
+//!     let right = (world.rank() + 1) % world.size();
+//!     let sending = world.begin_send(right, 0, &[sum[0] + world.rank()])?;
+//!     let message = world.receive::<u32>(None, None)?;
+//!     assert_eq!(message.values, [3 + message.source]);
+//!     sending.wait()
+//! })
+//! .unwrap();
+//! ```
