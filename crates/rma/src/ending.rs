@@ -3,11 +3,10 @@
 //! Invariants: the end is taken once, by the task or by the thread that wakes it, and kept for the task; a future that is
 //! dropped drops the request, as if that had been dropped itself. Lock order: the engine, the table of wakers, a place here, messages.
 
-use crate::runtime::Runtime;
-use crate::wakers::{Ends, Watch};
+use crate::wakers::{Ends, Wakers, Watch};
 use parking_lot::Mutex;
-use rma_core::Result;
 use rma_core::host::{Awaited, Need};
+use rma_core::{Engine, Result};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -19,7 +18,8 @@ pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + '
 
 /// A future that ends with what a request answers.
 pub(crate) struct Ending<E> {
-    runtime: Arc<Runtime>,
+    engine: Engine,
+    wakers: Arc<Wakers>,
     place: Arc<Mutex<Place<E>>>,
     watch: Watch,
 }
@@ -34,12 +34,14 @@ struct Place<E> {
 impl<E> Ending<E> {
     /// Of a request that `look` asks how it has ended, moving nothing. It is asked no more when it has answered.
     pub(crate) fn new(
-        runtime: &Arc<Runtime>,
+        engine: &Engine,
+        wakers: &Arc<Wakers>,
         describe: impl Fn() -> Awaited + Send + 'static,
         look: impl FnMut() -> Option<E> + Send + 'static,
     ) -> Self {
         let place = Place { look: Box::new(look), describe: Box::new(describe), end: None };
-        Self { runtime: Arc::clone(runtime), place: Arc::new(Mutex::new(place)), watch: Watch::default() }
+        let (engine, wakers) = (engine.clone(), Arc::clone(wakers));
+        Self { engine, wakers, place: Arc::new(Mutex::new(place)), watch: Watch::default() }
     }
 
     fn take(&mut self) -> Option<E> {
@@ -76,11 +78,11 @@ impl<E: Send + 'static> Future for Ending<E> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.runtime.engine.poll();
+        this.engine.poll();
         if let Some(end) = this.take() {
             return Poll::Ready(Ok(end));
         }
-        this.watch.set(&this.runtime.wakers, context.waker(), || Arc::clone(&this.place))?;
+        this.watch.set(&this.wakers, context.waker(), || Arc::clone(&this.place))?;
         // It may have ended before the waker was there.
         match this.take() {
             Some(end) => Poll::Ready(Ok(end)),

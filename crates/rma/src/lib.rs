@@ -13,13 +13,14 @@
 //! .unwrap();
 //! ```
 //!
-//! [`guide`] says which epoch a program needs, and what is where for people who come from C or rsmpi; [`join`] is how a process joins a job, by any launcher or runtime, or by a program's own
+//! [`guide`] says which epoch a program needs, and what is where for users of C and rsmpi; [`join`] is how a process joins a job, by any launcher or runtime, or by a program's own
 //! way; [`channels`] is the registry of transports, and [`config`] the table of all variables.
 
 // Hidden are the modules that other crates of this workspace need and programs do not: from below, `pmi` is the protocol of most launchers,
 // `message` moves messages on the channels of the engine, `collective` makes collectives of them, `host` gives the engine what it needs
 // from outside, and `raw` has their names for the C library.
 mod agent;
+mod alarm;
 mod answering;
 pub mod channels;
 #[doc(hidden)]

@@ -9,6 +9,7 @@
 //!   engine         on the channels
 //! ```
 
+use crate::alarm::Alarm;
 use crate::answering;
 use crate::channels::{self, ChannelKind, Distance, Exchange, LookUp, Opening, Plan, missing};
 use crate::config::{Configuration, Listen, RuntimeConfig};
@@ -18,7 +19,7 @@ use crate::message::Messenger;
 use crate::network::{Candidates, Choice};
 use crate::no_peers::NoPeers;
 use crate::pmi::Secret;
-use crate::runtime::{Alarm, Parts, Runtime};
+use crate::runtime::{Parts, Runtime};
 use crate::{descriptors, log};
 use rma_ch_shm::segment::Mailbox;
 use rma_core::channel::{Channel, Router};

@@ -1,9 +1,10 @@
 //! Worlds of ranks that are threads of one process, over the in-process channel: for doc examples and tests.
 
+use crate::alarm::Alarm;
 use crate::communicator::Communicator;
 use crate::config::Configuration;
 use crate::message::Messenger;
-use crate::runtime::{Alarm, Parts, Runtime};
+use crate::runtime::{Parts, Runtime};
 use crate::world::World;
 use rma_ch_sim::{SimConfig, SimNet};
 use rma_core::ids::Peer;

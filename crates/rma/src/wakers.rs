@@ -9,7 +9,7 @@
 //! the other way round.
 
 use crate::agent::with_signals_blocked;
-use crate::runtime::Alarm;
+use crate::alarm::Alarm;
 use parking_lot::{Condvar, Mutex};
 use rma_core::host::{Awaited, Need};
 use rma_core::notify::NotificationRequest;

@@ -212,7 +212,7 @@ impl IntoFuture for Sending {
         let Self { runtime, mut request } = self;
         let (name, awaited) = (request.name(), Arc::clone(&runtime));
         let describe = move || awaited.awaited(LEAVES, Some(name));
-        let ending = Ending::new(&runtime, describe, move || request.test());
+        let ending = Ending::new(&runtime.engine, &runtime.wakers, describe, move || request.test());
         Box::pin(async move { ending.await? })
     }
 }
@@ -226,7 +226,8 @@ impl<'c, T: Element> IntoFuture for Receiving<'c, T> {
         let Self { communicator, mut request, .. } = self;
         let (name, awaited) = (request.name(), Arc::clone(communicator.runtime()));
         let describe = move || awaited.awaited(ARRIVES, Some(name));
-        let ending = Ending::new(communicator.runtime(), describe, move || request.test());
+        let Runtime { engine, wakers, .. } = &**communicator.runtime();
+        let ending = Ending::new(engine, wakers, describe, move || request.test());
         Box::pin(async move { message(communicator, ending.await?.map_err(not_pending)?) })
     }
 }

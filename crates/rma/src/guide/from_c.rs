@@ -1,4 +1,4 @@
-//! For people who come from MPI in C. The names of the chapter are the same words, as methods: `MPI_Get_accumulate` is `get_accumulate`.
+//! For users of MPI in C. The names of the chapter are the same words, as methods: `MPI_Get_accumulate` is `get_accumulate`.
 //!
 //! | C | here |
 //! | --- | --- |

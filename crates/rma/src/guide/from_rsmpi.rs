@@ -1,4 +1,4 @@
-//! For people who come from rsmpi, which binds a C library.
+//! For users of rsmpi, which binds a C library.
 //!
 //! | rsmpi | here |
 //! | --- | --- |

@@ -1,5 +1,5 @@
-//! Pages for those who begin: [which epoch](#which-epoch-do-i-need) a program needs, and what is where for people who come
-//! from [C](from_c) or from [rsmpi](from_rsmpi). Nothing here is code.
+//! Pages for beginners: [which epoch](#which-epoch-do-i-need) a program needs, and what is where for users of
+//! [C](from_c) and [rsmpi](from_rsmpi). Nothing here is code.
 //!
 //! # Which epoch do I need
 //!

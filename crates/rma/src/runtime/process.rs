@@ -3,6 +3,7 @@
 use super::request::CollectiveRequest;
 use super::slots::Departures;
 use crate::agent::AgentPlace;
+use crate::alarm::Alarm;
 use crate::collective::Machine;
 use crate::config::Configuration;
 use crate::host::{Block, NodeMemory};
@@ -16,7 +17,6 @@ use rma_core::channel::{Channel, Tracer};
 use rma_core::host::{Awaited, Host, Locality, Need};
 use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::poller::WakeHandle;
 use rma_core::trace::{ObservedPackets, Observer};
 use rma_core::{Engine, Error, ErrorClass, Result};
 use std::collections::HashMap;
@@ -75,13 +75,6 @@ pub(crate) struct Parts {
     pub(crate) alarm: Arc<Alarm>,
     /// The job, as its traces name it.
     pub(crate) job: String,
-}
-
-/// Ends the waits of all ranks of one process, when one of them has failed. Processes need none: their launcher ends them.
-#[derive(Default)]
-pub(crate) struct Alarm {
-    is_raised: AtomicBool,
-    sleepers: Mutex<Vec<WakeHandle>>,
 }
 
 impl Runtime {
@@ -427,31 +420,6 @@ impl Names {
                 Some(format!("communicator {}{of} made by {maker}", number.saturating_sub(Self::BEFORE)))
             }
             (given, _) => Some(format!("communicator {given:?}")),
-        }
-    }
-}
-
-impl Alarm {
-    /// Adds a sleeper to wake.
-    pub(crate) fn add(&self, sleeper: WakeHandle) {
-        self.sleepers.lock().push(sleeper);
-    }
-
-    /// Ends all waits.
-    pub(crate) fn raise(&self) {
-        // A thread that checks before this store is woken by what follows, and checks again.
-        self.is_raised.store(true, Ordering::SeqCst);
-        self.sleepers.lock().iter().for_each(WakeHandle::wake);
-    }
-
-    /// Whether no rank has failed.
-    ///
-    /// # Errors
-    /// When one has.
-    pub(crate) fn check(&self) -> Result<()> {
-        match self.is_raised.load(Ordering::SeqCst) {
-            true => Err(Error::new(ErrorClass::ProcAborted, "wait", "another rank of the job has failed")),
-            false => Ok(()),
         }
     }
 }

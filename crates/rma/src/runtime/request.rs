@@ -162,7 +162,8 @@ impl<T: Send + 'static> IntoFuture for CollectiveRequest<T> {
         let Self { runtime, call, task, is_taken } = self;
         assert!(!is_taken, "the result of this {call} has been taken");
         let awaited = Arc::clone(&runtime);
-        let ending = Ending::new(&runtime, move || awaited.awaited_collective(), move || task.take());
+        let describe = move || awaited.awaited_collective();
+        let ending = Ending::new(&runtime.engine, &runtime.wakers, describe, move || task.take());
         Box::pin(async move { runtime.noted(ending.await?.map_err(|error| error.in_call(call))) })
     }
 }

@@ -125,15 +125,15 @@ impl<'scope, T: Element> Access<'scope, T> {
 
     /// Loads or stores one element and completes that, where it is nothing but a copy; says whether it has been done.
     #[inline]
-    pub(super) fn load_now(&self, value: &mut T, target: Rank, disp: usize) -> bool {
+    pub(super) fn try_load(&self, value: &mut T, target: Rank, disp: usize) -> bool {
         // SAFETY: what is done now is done with the borrow.
         let result = unsafe { write_span(std::slice::from_mut(value)) };
         self.path().try_get(result, target, Disp(disp as u64))
     }
 
-    /// As [`Access::load_now`].
+    /// As [`Access::try_load`].
     #[inline]
-    pub(super) fn store_now(&self, value: T, target: Rank, disp: usize) -> bool {
+    pub(super) fn try_store(&self, value: T, target: Rank, disp: usize) -> bool {
         // SAFETY: as there.
         let origin = unsafe { read_span(std::slice::from_ref(&value)) };
         self.path().try_put(origin, target, Disp(disp as u64))
@@ -194,7 +194,7 @@ impl<'scope, T: Number> Access<'scope, T> {
         target: Rank,
         disp: usize,
     ) -> Result<()> {
-        if self.fetch_op_now(operand, result, op, target, disp) {
+        if self.try_fetch_op(operand, result, op, target, disp) {
             return Ok(());
         }
         let kernel = kernel::<T>("fetch_and_op", op)?;
@@ -205,7 +205,7 @@ impl<'scope, T: Number> Access<'scope, T> {
 
     /// The same, where it is one atomic instruction, or a loop around one; says whether it has been done.
     #[inline]
-    pub(super) fn fetch_op_now(
+    pub(super) fn try_fetch_op(
         &self,
         operand: T,
         result: &mut T,
@@ -213,7 +213,7 @@ impl<'scope, T: Number> Access<'scope, T> {
         target: Rank,
         disp: usize,
     ) -> bool {
-        // SAFETY: as for `put_value` and `load_now`.
+        // SAFETY: as for `put_value` and `try_load`.
         let buffers =
             unsafe { (read_span(std::slice::from_ref(&operand)), write_span(std::slice::from_mut(result))) };
         let buffers = |len| (len == size_of::<T>()).then_some(buffers);

@@ -274,7 +274,7 @@ impl<T: Element> Target<'_, T, Lock> {
     /// As [`Target::get`].
     pub fn load(&self, disp: usize) -> Result<T> {
         let mut value = T::zeroed();
-        if self.access.load_now(&mut value, self.rank, disp) {
+        if self.access.try_load(&mut value, self.rank, disp) {
             return self.flush().map(|()| value);
         }
         self.batch(|batch| batch.get(std::slice::from_mut(&mut value), disp))?;
@@ -286,7 +286,7 @@ impl<T: Element> Target<'_, T, Lock> {
     /// # Errors
     /// As [`Target::put`].
     pub fn store(&self, disp: usize, value: T) -> Result<()> {
-        if self.access.store_now(value, self.rank, disp) {
+        if self.access.try_store(value, self.rank, disp) {
             return self.flush();
         }
         self.batch(|batch| batch.put(std::slice::from_ref(&value), disp))
@@ -306,7 +306,7 @@ impl<T: Number> Target<'_, T, Lock> {
     /// As [`Target::accumulate`].
     pub fn fetch_op(&self, disp: usize, operand: T, op: ReduceOp) -> Result<T> {
         let mut before = T::zeroed();
-        if self.access.fetch_op_now(operand, &mut before, op, self.rank, disp) {
+        if self.access.try_fetch_op(operand, &mut before, op, self.rank, disp) {
             return self.flush().map(|()| before);
         }
         self.batch(|batch| batch.fetch_op(operand, &mut before, op, disp))?;

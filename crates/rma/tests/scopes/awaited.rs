@@ -17,7 +17,7 @@ fn neighbors(world: &World) -> (u32, u32) {
 fn messages_collectives_and_counters_are_awaited_together() {
     on_both_paths(4, |world| {
         let (left, right) = neighbors(world);
-        let mut window = world.allocate::<u64>(1)?;
+        let mut window = world.allocate::<u64>(2)?;
         window.set_notifications(2)?;
         // Long ones wait for their receive.
         let long = vec![world.rank(); 1 << 18];
@@ -37,11 +37,11 @@ fn messages_collectives_and_counters_are_awaited_together() {
                 all.rank(right)?.put_value_notify(10 + u64::from(world.rank()), 0, 1)?;
                 all.notified(1, 1)?.await?;
                 assert_eq!(all.local().get(0), 10 + u64::from(left));
-                all.put_value_notify(7, right, 0, 0)?;
+                all.put_value_notify(7, right, 1, 0)?;
                 all.notified(0, 1)?.await
             })
         })?;
-        assert_eq!(window.local().get(0), 7);
+        assert_eq!(window.local().get(1), 7);
         assert!(window.notified(0, 1)?.test()?);
         window.notified(1, 1)?.wait()?;
         let error = window.notified(2, 1).unwrap_err();

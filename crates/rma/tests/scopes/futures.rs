@@ -89,8 +89,8 @@ pub(super) async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Out
     .await
 }
 
-/// Runs `at_0` on rank 0 while rank 1, which only packets reach, is away from the library. It comes back when `at_0` waits at the
-/// barrier.
+/// Runs `at_0` on rank 0 while rank 1, which only packets reach, is away from the library: between the first and the second time that
+/// `at_0` waits at the barrier.
 fn while_the_target_is_away(at_0: impl Fn(&World, &Barrier) -> Result<()> + Sync) {
     let away = Barrier::new(2);
     let sim = SimConfig { ranks_per_node: 1, ..SimConfig::default() };
@@ -102,6 +102,8 @@ fn while_the_target_is_away(at_0: impl Fn(&World, &Barrier) -> Result<()> + Sync
             let window = world.allocate::<u64>(4)?;
             (0..4).for_each(|at| window.local().set(at, 10 + at as u64));
             world.barrier()?;
+            // It serves nothing any more; then it comes back.
+            away.wait();
             away.wait();
             world.barrier()?;
             window.free()?;
@@ -140,6 +142,7 @@ fn a_task_is_woken_once_and_not_before_the_end() {
     while_the_target_is_away(|world, away| {
         let mut window = world.allocate::<u64>(0)?;
         world.barrier()?;
+        away.wait();
         window.lock_all(|all| {
             let mut request = all.rank(1)?.rget(vec![0; 4], 0)?;
             let (first, last) = (Bell::new(), Bell::new());
@@ -172,6 +175,7 @@ fn futures_that_are_dropped_or_forgotten_half_way_leave_the_epoch_sound() {
         while_the_target_is_away(|world, away| {
             let mut window = world.allocate::<u64>(0)?;
             world.barrier()?;
+            away.wait();
             let (bell, mut borrowed) = (Bell::new(), [7; 2]);
             window.lock_all(|all| {
                 let mut owned = all.rank(1)?.rget(vec![7; 2], 0)?;
@@ -207,6 +211,7 @@ fn a_waker_that_panics_is_no_matter_of_others() {
     while_the_target_is_away(|world, away| {
         let mut window = world.allocate::<u64>(0)?;
         world.barrier()?;
+        away.wait();
         window.lock_all(|all| {
             let mut bad = all.rank(1)?.rget(vec![0; 1], 0)?;
             let waker = Waker::from(Arc::new(Bad));
@@ -227,6 +232,7 @@ fn lists_of_requests_end_in_the_order_in_which_they_come() {
     while_the_target_is_away(|world, away| {
         let mut window = world.allocate::<u64>(0)?;
         world.barrier()?;
+        away.wait();
         window.lock_all(|all| {
             let far = all.rank(1)?.rget(vec![0; 1], 3)?;
             let near = all.rank(0)?.rget(vec![], 0)?;
