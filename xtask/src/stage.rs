@@ -4,6 +4,7 @@
 //! seen, reaped when it dies, and ended when it stays. After [`Supervisor::run`] no descendant is alive. A supervisor
 //! waits for any child, so nothing else in the process may start one meanwhile.
 
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
 };
@@ -13,7 +14,6 @@ use std::collections::HashSet;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ impl Supervisor {
     /// Makes this process the reaper of its descendants, and takes over the signals that end it.
     pub(crate) fn new() -> io::Result<Self> {
         set_child_subreaper(Some(getpid()))?;
-        let (sender, events) = channel();
+        let (sender, events) = unbounded();
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
         let signal_sender = sender.clone();
         thread::spawn(move || {

@@ -1,20 +1,19 @@
-//! A mapping into this process. One of the files of this crate with `unsafe`.
+//! A mapping of shared memory into this process. One of the files of this crate with `unsafe`.
 //!
 //! Invariants: the whole of the memory is mapped, readable and writable, from construction to drop; only
-//! spans of it and atomics in it are handed out, no references. Of what is shared, other processes may change any byte at any
+//! spans of it and atomics in it are handed out, no references. Other processes may change any byte at any
 //! time. What is mapped cannot shrink: its size was sealed, or it is a file without a name that only this
-//! job's processes have, or one that its owner keeps as long.
+//! job's processes have.
 
 use super::memory::SharedMemory;
 use rma_core::mem::WriteSpan;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
-use std::fs::File;
 use std::io;
 use std::ptr;
 
 const PAGE: usize = 4096;
 
-/// Memory mapped here; unmapped when dropped.
+/// Shared memory mapped here; unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
     start: *mut u8,
@@ -79,28 +78,6 @@ impl Mapping {
         Ok(Self { start: start.cast(), len })
     }
 
-    /// Maps `len` bytes of `file` from `offset` on, a multiple of the page size. The file has them, and must keep them.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn of_file(file: &File, offset: u64, len: usize) -> io::Result<Self> {
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the system chooses where, so no mapping is replaced.
-        let start = unsafe { mmap(ptr::null_mut(), len.max(1), access, MapFlags::SHARED, file, offset) }?;
-        Ok(Self { start: start.cast(), len })
-    }
-
-    /// Maps `len` bytes of zeros that only this process has, whose pages are taken when they are first touched.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn private(len: usize) -> io::Result<Self> {
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: as above.
-        let start = unsafe { mmap_anonymous(ptr::null_mut(), len.max(1), access, MapFlags::PRIVATE) }?;
-        Ok(Self { start: start.cast(), len })
-    }
-
     /// Length in bytes.
     pub fn len(&self) -> usize {
         self.len
@@ -154,31 +131,5 @@ mod tests {
             assert!(!maps().contains(&name));
         }
         assert!(Mapping::aligned(&memory, 1 << 63).is_err());
-    }
-
-    #[test]
-    fn private_memory_is_zeros_of_any_length() {
-        for len in [0, 1, 4096, (1 << 20) + 1] {
-            let mapping = Mapping::private(len).unwrap();
-            assert_eq!((mapping.len(), mapping.is_empty()), (len, len == 0));
-            let mut found = vec![1; len];
-            // SAFETY: the span is not kept.
-            unsafe { mapping.span(0, len) }.as_read().read(&mut found);
-            assert!(found.iter().all(|byte| *byte == 0));
-        }
-        // More than the address space has.
-        assert!(Mapping::private(usize::MAX / 2).is_err());
-    }
-
-    #[test]
-    fn a_mapped_stretch_of_a_file_is_the_files() {
-        let file = File::from(rustix::fs::memfd_create("mapping", rustix::fs::MemfdFlags::CLOEXEC).unwrap());
-        file.set_len(8192).unwrap();
-        let mapping = Mapping::of_file(&file, 4096, 4096).unwrap();
-        // SAFETY: the span is not kept.
-        unsafe { mapping.span(4095, 1) }.write(&[7]);
-        let mut found = [0; 2];
-        std::os::unix::fs::FileExt::read_exact_at(&file, &mut found, 8190).unwrap();
-        assert_eq!(found, [0, 7]);
     }
 }

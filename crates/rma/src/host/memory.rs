@@ -6,6 +6,7 @@
 use super::arena::Block;
 use super::huge_pages::{self, HUGE};
 use super::layout::{Range, SegmentLayout};
+use memmap2::{MmapMut, MmapRaw};
 use rma_ch_shm::segment::Mapping;
 use rma_core::host::{SegmentControl, SegmentPart, SegmentRequest, SegmentSet};
 use rma_core::ids::Rank;
@@ -23,11 +24,12 @@ pub(super) fn private(rank: Rank, layout: &SegmentLayout, align: u64) -> rma_cor
     // A mapping begins at a page.
     let len = layout.len.checked_add(align - SegmentRequest::PAGE).and_then(|len| usize::try_from(len).ok());
     let len = len.ok_or_else(|| no_memory(std::io::ErrorKind::OutOfMemory.into()))?;
-    let map = Mapping::private(len).map_err(no_memory)?;
-    // SAFETY: the set owns the mapping and with it the spans, and no reference is formed.
-    let all = unsafe { map.span(0, len) };
-    let start = all.as_mut_ptr() as usize;
-    let gap = start.next_multiple_of(align as usize) - start;
+    let map = MmapRaw::from(MmapMut::map_anon(len).map_err(no_memory)?);
+    let start = map.as_mut_ptr();
+    let gap = (start as usize).next_multiple_of(align as usize) - start as usize;
+    // SAFETY: all of the anonymous mapping is readable and writable until `map` is dropped, and no reference
+    // to it exists.
+    let all = unsafe { WriteSpan::new(start, len) };
     let span = |range: Range| all.part(gap + range.offset as usize, range.len as usize);
     let part = layout.parts[0];
     if huge_pages::are_asked(part.data.len, align) {

@@ -7,7 +7,7 @@
 //!
 //! The file is made new, never an old one cut short: another job may have that mapped.
 
-use rma_ch_shm::segment::Mapping;
+use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
@@ -25,7 +25,7 @@ pub(super) struct TraceFile {
     file: File,
     /// Bytes of the file in front of the mapping.
     base: u64,
-    map: Mapping,
+    map: MmapRaw,
     /// Bytes of the mapping that are written.
     used: usize,
 }
@@ -52,8 +52,9 @@ impl TraceFile {
     pub(super) fn append(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         loop {
             let fits = bytes.len().min(STRIDE - self.used);
-            // SAFETY: the span is used here only, where the mapping is, and no reference is formed.
-            unsafe { self.map.span(self.used, fits) }.write(&bytes[..fits]);
+            // SAFETY: `fits` bytes from `used` on lie within the mapping of `STRIDE` bytes, which is writable
+            // and to which this process has no reference; `bytes` is memory of the caller's.
+            unsafe { self.map.as_mut_ptr().add(self.used).copy_from_nonoverlapping(bytes.as_ptr(), fits) };
             self.used += fits;
             bytes = &bytes[fits..];
             if bytes.is_empty() {
@@ -77,14 +78,14 @@ impl TraceFile {
 }
 
 /// The mapping of a stretch of the file, for which there is room.
-fn mapped(file: &File, base: u64) -> io::Result<Mapping> {
+fn mapped(file: &File, base: u64) -> io::Result<MmapRaw> {
     match fallocate(file, FallocateFlags::empty(), base, STRIDE as u64) {
         Ok(()) => {}
         // File systems that cannot reserve have room for what is written.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.write_all_at(&vec![0; STRIDE], base)?,
         Err(error) => return Err(error.into()),
     }
-    Mapping::of_file(file, base, STRIDE)
+    MmapOptions::new().offset(base).len(STRIDE).map_raw(file)
 }
 
 #[cfg(test)]

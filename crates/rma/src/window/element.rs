@@ -3,7 +3,7 @@
 use rma_core::datatype::BasicType;
 use rma_core::mem::{ReadSpan, WriteSpan};
 
-/// A type that a window can hold: numbers, arrays of elements, and structs of elements by `#[derive(Element)]`.
+/// A type that a window can hold: numbers, arrays of elements, and structs of elements by `#[derive(Element)]` (feature `derive`).
 ///
 /// ```
 /// use rma::Element;
@@ -33,7 +33,7 @@ use rma_core::mem::{ReadSpan, WriteSpan};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a window",
     label = "not an `Element`",
-    note = "windows hold numbers, arrays of elements, and structs with `#[derive(Element)]` and `#[repr(C)]`; another plain type \
+    note = "windows hold numbers, arrays of elements, and structs with `#[derive(Element)]` (feature `derive`) and `#[repr(C)]`; another plain type \
             can be one by `unsafe impl Element`, if every bit pattern is a valid value of it"
 )]
 pub unsafe trait Element: Copy + Send + Sync + 'static {
