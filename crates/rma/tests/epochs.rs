@@ -373,7 +373,7 @@ fn nothing_that_is_forgotten_keeps_an_epoch_open() {
         })?;
         assert_eq!(result, [0], "complete behind the scope");
         window.lock_all(|all| {
-            std::mem::forget((all.rank(right)?, all.mapped(left)?));
+            let _ = std::mem::ManuallyDrop::new((all.rank(right)?, all.mapped(left)?));
             all.batch(|batch| {
                 batch.get(&mut result, left, 0)?;
                 std::mem::forget(Box::new(batch));

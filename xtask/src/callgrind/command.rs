@@ -56,14 +56,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
         return Ok(ExitCode::FAILURE);
     }
     let program = workspace.target().join("release").join(PROGRAM);
-    let (mut findings, mut of_engine) = (Vec::new(), Vec::new());
+    let mut findings = Vec::new();
     println!("| call | instructions |\n| --- | --- |");
     for (call, must_be_pure) in CALLS {
         let function = format!("direct_path::measured::{call}");
         let repeated = Repeated { program: &program, call, function: &function };
         let (instructions, profile) = repeated.measure(workspace, args.n, |profile| profile.instructions)?;
         println!("| {call} | {instructions:.1} |");
-        of_engine.push((*call, instructions));
         if args.list {
             eprintln!("{call}:\n{profile}");
         }
@@ -73,7 +72,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
         }
     }
     println!();
-    findings.extend(rust_calls::count(workspace, &program, (args.n, args.list), &of_engine)?);
+    findings.extend(rust_calls::count(workspace, &program, (args.n, args.list))?);
     println!();
     findings.extend(c_calls::count(workspace, args.n, args.list)?);
     if findings.is_empty() {

@@ -42,10 +42,11 @@ impl Window {
     #[inline]
     pub fn direct_path(&self) -> DirectPath<'_> {
         let shared = &**self.shared();
-        let is_in_row =
-            |(place, mapped): (usize, &MappedTarget)| mapped.rank.0 == shared.first.0 + place as u32;
+        // They ascend, so the last one tells.
+        let ends_row =
+            |last: &MappedTarget| (last.rank.0 - shared.first.0) as usize == shared.silent.len() - 1;
         let mapped: &[MappedTarget] =
-            if shared.silent.iter().enumerate().all(is_in_row) { &shared.silent } else { &[] };
+            if shared.silent.last().is_none_or(ends_row) { &shared.silent } else { &[] };
         DirectPath { mapped, first: shared.first, shared, poll_throttle: self.engine().poll_throttle() }
     }
 

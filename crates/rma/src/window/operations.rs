@@ -13,7 +13,7 @@ use rma_core::mem::ReadSpan;
 use rma_core::window::{DirectPath, Window, WordStep};
 use rma_core::{Error, ErrorClass, Result};
 use std::marker::PhantomData;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// What a typed window is made of, as scopes borrow it.
 #[derive(Debug)]
@@ -31,7 +31,8 @@ pub(super) struct Parts<T> {
 /// Displacements and lengths are in elements. The handle may be shared by threads.
 pub(super) struct Access<'scope, T> {
     parts: &'scope Parts<T>,
-    path: OnceLock<DirectPath<'scope>>,
+    /// What each call tries first.
+    path: DirectPath<'scope>,
     /// Whether the epoch can be flushed.
     is_passive: bool,
     /// Invariant, so that no caller can shorten the time for which buffers are borrowed.
@@ -40,7 +41,7 @@ pub(super) struct Access<'scope, T> {
 
 impl<'scope, T> Access<'scope, T> {
     pub(super) fn active(parts: &'scope Parts<T>) -> Self {
-        Self { parts, path: OnceLock::new(), is_passive: false, scope: PhantomData }
+        Self { parts, path: parts.core.direct_path(), is_passive: false, scope: PhantomData }
     }
 
     pub(super) fn passive(parts: &'scope Parts<T>) -> Self {
@@ -50,29 +51,23 @@ impl<'scope, T> Access<'scope, T> {
     /// For a scope within this one.
     #[inline]
     pub(super) fn inner<'inner>(&'inner self) -> Access<'inner, T> {
-        Access { path: OnceLock::from(*self.path()), ..Access::passive(self.parts) }
+        Access { parts: self.parts, path: self.path, is_passive: true, scope: PhantomData }
     }
 
     /// Another handle of this scope.
     #[inline]
     pub(super) fn again(&self) -> Self {
-        Self { path: OnceLock::from(*self.path()), ..Self::passive(self.parts) }
+        Self { parts: self.parts, path: self.path, is_passive: true, scope: PhantomData }
     }
 
     pub(super) fn parts(&self) -> &'scope Parts<T> {
         self.parts
     }
 
-    /// What each call tries first.
-    #[inline]
-    fn path(&self) -> &DirectPath<'scope> {
-        self.path.get_or_init(|| self.window().direct_path())
-    }
-
     /// Completes what was begun on `target` (`MPI_Win_flush`).
     #[inline]
     pub(super) fn flush(&self, target: Rank) -> Result<()> {
-        if self.path().try_flush(target) { Ok(()) } else { self.window().flush(target) }
+        if self.path.try_flush(target) { Ok(()) } else { self.window().flush(target) }
     }
 
     #[inline]
@@ -93,11 +88,7 @@ impl<'scope, T: Element> Access<'scope, T> {
         // SAFETY: the buffer is borrowed for the scope, which completes its operations before it ends.
         let origin = unsafe { read_span(origin) };
         let disp = Disp(disp as u64);
-        if self.path().try_put(origin, target, disp) {
-            Ok(())
-        } else {
-            self.window().put(origin, target, disp)
-        }
+        if self.path.try_put(origin, target, disp) { Ok(()) } else { self.window().put(origin, target, disp) }
     }
 
     #[inline]
@@ -105,7 +96,7 @@ impl<'scope, T: Element> Access<'scope, T> {
         let disp = Disp(disp as u64);
         // SAFETY: what is done now reads the value now.
         let now = unsafe { read_span(std::slice::from_ref(&value)) };
-        if self.path().try_put(now, target, disp) {
+        if self.path.try_put(now, target, disp) {
             return Ok(());
         }
         self.keep(value, |origin| self.window().put(origin, target, disp))
@@ -116,11 +107,7 @@ impl<'scope, T: Element> Access<'scope, T> {
         // SAFETY: as for `put`; the borrow is exclusive.
         let result = unsafe { write_span(result) };
         let disp = Disp(disp as u64);
-        if self.path().try_get(result, target, disp) {
-            Ok(())
-        } else {
-            self.window().get(result, target, disp)
-        }
+        if self.path.try_get(result, target, disp) { Ok(()) } else { self.window().get(result, target, disp) }
     }
 
     /// Loads or stores one element and completes that, where it is nothing but a copy; says whether it has been done.
@@ -128,7 +115,7 @@ impl<'scope, T: Element> Access<'scope, T> {
     pub(super) fn try_load(&self, value: &mut T, target: Rank, disp: usize) -> bool {
         // SAFETY: what is done now is done with the borrow.
         let result = unsafe { write_span(std::slice::from_mut(value)) };
-        self.path().try_get(result, target, Disp(disp as u64))
+        self.path.try_get(result, target, Disp(disp as u64))
     }
 
     /// As [`Access::try_load`].
@@ -136,7 +123,7 @@ impl<'scope, T: Element> Access<'scope, T> {
     pub(super) fn try_store(&self, value: T, target: Rank, disp: usize) -> bool {
         // SAFETY: as there.
         let origin = unsafe { read_span(std::slice::from_ref(&value)) };
-        self.path().try_put(origin, target, Disp(disp as u64))
+        self.path.try_put(origin, target, Disp(disp as u64))
     }
 }
 
@@ -217,7 +204,7 @@ impl<'scope, T: Number> Access<'scope, T> {
         let buffers =
             unsafe { (read_span(std::slice::from_ref(&operand)), write_span(std::slice::from_mut(result))) };
         let buffers = |len| (len == size_of::<T>()).then_some(buffers);
-        self.path().try_fetch_and_op(buffers, WordStep::fetch(op, T::BASIC), target, Disp(disp as u64))
+        self.path.try_fetch_and_op(buffers, WordStep::fetch(op, T::BASIC), target, Disp(disp as u64))
     }
 }
 
@@ -240,7 +227,7 @@ impl<'scope, T: Integer> Access<'scope, T> {
         let disp = Disp(disp as u64);
         // SAFETY: as for `put_value`.
         let [new, old] = [&swap, &compare].map(|value| unsafe { read_span(std::slice::from_ref(value)) });
-        if self.path().try_compare_and_swap(new, old, result, kernel, target, disp) {
+        if self.path.try_compare_and_swap(new, old, result, kernel, target, disp) {
             return Ok(());
         }
         self.window().compare_and_swap(bytes_of(&swap), bytes_of(&compare), result, kernel, target, disp)
