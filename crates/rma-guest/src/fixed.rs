@@ -40,7 +40,7 @@ impl<const PLACES: usize> Fixed<PLACES> {
 
 /// The place of a key, by its lower half: a multiplication by a number in the instruction, which takes one register.
 #[inline(always)]
-const fn place_of<const PLACES: usize>(key: usize) -> usize {
+pub(crate) const fn place_of<const PLACES: usize>(key: usize) -> usize {
     ((key as u32).wrapping_mul(0x9E37_79B1) >> (32 - PLACES.trailing_zeros())) as usize
 }
 

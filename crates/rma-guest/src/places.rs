@@ -5,6 +5,7 @@
 //! place is taken by another one has none: its calls go the way of all.
 
 use crate::abi::Handle;
+use crate::fixed;
 use crate::memory::handle;
 use crate::ours::{self, Contents};
 use std::cell::UnsafeCell;
@@ -20,9 +21,6 @@ const FREE: usize = 0;
 const TAKEN: usize = usize::MAX;
 
 static ALL: [Place; PLACES] = [const { Place::free() }; PLACES];
-
-/// Windows that have one.
-static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// As long as a cache line, and on one, so that a call reads one. The library knows this form.
 #[repr(C, align(64))]
@@ -66,34 +64,29 @@ pub(crate) fn enter(win: Handle, own: Handle) {
         return;
     }
     let has_written = ours::place(own, place.contents.get());
-    USED.fetch_add(usize::from(has_written), Relaxed);
     // SYNC POINT places
     place.key.store(if has_written { win } else { FREE }, Release);
 }
 
-/// The window is about to be freed; answers its place, if it has had one, for [`back`].
+/// The window is about to be freed; answers its place, if it has had one, for [`settle`].
 pub(crate) fn leave(win: Handle) -> Option<&'static Place> {
-    find(win).inspect(|place| {
-        place.key.store(TAKEN, Relaxed);
-        USED.fetch_sub(1, Relaxed);
-    })
+    find(win).inspect(|place| place.key.store(TAKEN, Relaxed))
 }
 
 /// It has been freed, or not.
 pub(crate) fn settle(place: &Place, win: Handle, is_freed: bool) {
-    USED.fetch_add(usize::from(!is_freed), Relaxed);
     place.key.store(if is_freed { FREE } else { win }, Release);
 }
 
 /// The library is about to end.
 pub(crate) fn close() {
-    if USED.swap(0, Relaxed) > 0 {
-        ALL.iter().for_each(|place| place.key.store(FREE, Relaxed));
-    }
+    // A load takes no memory of places that were never used; a store would.
+    let used = ALL.iter().filter(|place| place.key.load(Relaxed) != FREE);
+    used.for_each(|place| place.key.store(FREE, Relaxed));
 }
 
-/// By the lower half of the handle, which is all of it where handles are numbers: a multiplication by a number in the instruction.
+/// By the lower half of the handle, which is all of it where handles are numbers.
 #[inline(always)]
 fn place_of(win: Handle) -> &'static Place {
-    &ALL[((win as u32).wrapping_mul(0x9E37_79B1) >> (32 - PLACES.trailing_zeros())) as usize]
+    &ALL[fixed::place_of::<PLACES>(win)]
 }

@@ -56,7 +56,8 @@ pub(crate) unsafe fn leave(mut own: Handle, at: *mut c_void) -> c_int {
         let own_before = own;
         let place = places::leave(win);
         let code = ours::win_free(&raw mut own);
-        place.into_iter().for_each(|place| places::settle(place, win, code == 0));
+        // The window may be gone although its freeing has ended in an error: then its handle is null, too.
+        place.into_iter().for_each(|place| places::settle(place, win, own != own_before));
         if code != 0 {
             return Failure::of_code(code).raise_at_window(win);
         }
