@@ -231,9 +231,9 @@ struct rma_collective {
 };
 
 enum {
-    RMA_SEGMENT_SEPARATE = 0,   /* ranks that can share do, each at a page of its own */
+    RMA_SEGMENT_SEPARATE = 0,   /* ranks that can share do, each at pages of its own */
     RMA_SEGMENT_CONTIGUOUS = 1, /* all share or none has it; one rank's memory follows that of the rank before */
-    RMA_SEGMENT_SCATTERED = 2,  /* all share or none has it; each at a page of its own */
+    RMA_SEGMENT_SCATTERED = 2,  /* all share or none has it; each at pages of its own */
     RMA_SEGMENT_GIVEN = 3,      /* the ranks have their memory already; shared if all of it can be mapped */
     RMA_SEGMENT_PRIVATE = 4,    /* not shared */
     RMA_SEGMENT_CONTROL = 5     /* no data; ranks that can share their control memory do. For hosts whose table has takes_control */
@@ -244,8 +244,9 @@ typedef struct rma_segment_request {
     int kind;
     uint64_t control_len; /* zeroed, aligned to 64 */
     uint64_t data_len;    /* zeroed, unless it is given */
-    uint64_t data_align;  /* what the data are aligned to, of contiguous ones the first: a page, or more up to 2 MiB */
     void *given;
+    uint64_t data_align;  /* what this rank's data are aligned to, a page or more up to 2 MiB; of contiguous ones the first, to the most
+                             that any rank asks */
 } rma_segment_request;
 
 /* One rank's part of a segment, as mapped here. */

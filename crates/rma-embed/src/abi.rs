@@ -25,8 +25,8 @@ pub(crate) struct SegmentRequest {
     pub(crate) kind: c_int,
     pub(crate) control_len: u64,
     pub(crate) data_len: u64,
-    pub(crate) data_align: u64,
     pub(crate) given: *mut c_void,
+    pub(crate) data_align: u64,
 }
 
 /// `rma_segment_part`.

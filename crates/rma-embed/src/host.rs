@@ -287,7 +287,7 @@ impl Host for ForeignHost {
 
     fn report(&self, wait: &LongWait<'_>) {
         let Some(function) = self.table.report else {
-            eprintln!("rma: {wait}");
+            wait.print();
             return;
         };
         let (call, waits_for) = (c_text(wait.call), c_text(wait.waits_for));

@@ -7,6 +7,7 @@
 use crate::datatype::code;
 use crate::errors::AGAIN;
 use parking_lot::Mutex;
+use rma_core::Result;
 use rma_core::datatype::BasicType;
 use rma_core::epoch::LockKind;
 use rma_core::ids::{Disp, Rank};
@@ -35,11 +36,13 @@ impl Path {
     }
 }
 
-/// The paths of the window with this handle.
-pub(crate) fn of(handle: u64, window: Window) -> *const Path {
+/// The paths of the window with this handle, which is still to be found.
+pub(crate) fn of(handle: u64, find: impl FnOnce() -> Result<Window>) -> Result<*const Path> {
     let mut paths = PATHS.lock();
+    // Under this lock: a window whose freeing begins meanwhile is either none by now, or is forgotten afterwards.
+    let window = find()?;
     let path = paths.get_or_insert_default().entry(handle).or_insert_with(|| Path::new(window));
-    std::ptr::from_ref(&**path)
+    Ok(std::ptr::from_ref(&**path))
 }
 
 /// The freeing of a window has begun.

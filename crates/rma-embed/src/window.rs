@@ -89,7 +89,7 @@ entry! {
     /// `rma_window_path`.
     fn rma_window_path(window: u64, path: Out<*const Path>) {
         let place = path.needed("path")?;
-        place.set(path::of(window, WINDOWS.get(window)?));
+        place.set(path::of(window, || WINDOWS.get(window))?);
         Ok(())
     }
 

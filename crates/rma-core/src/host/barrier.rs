@@ -1,6 +1,6 @@
 //! The memory barrier that one thread makes all others pass: membarrier(2), across the processes that have registered for it.
 //!
-//! Every process registers before it maps memory of another, so the barrier reaches all that share memory with the caller.
+//! A host registers its process before it maps memory of another: then the barrier reaches all that share memory with the caller.
 
 use super::Barriers;
 use rustix::thread::{MembarrierCommand, membarrier};

@@ -67,7 +67,7 @@ pub trait Host: Send + Sync {
 
     /// A wait lasts long: reports it to the user. Called with the engine's lock held, and rarely.
     fn report(&self, wait: &LongWait<'_>) {
-        eprintln!("rma: {wait}");
+        wait.print();
     }
 
     /// How processes that share memory order the steps of small accumulates against bulk ones.
@@ -108,6 +108,13 @@ pub struct LongWait<'a> {
     pub waited: Duration,
     /// For which ranks, in which window and epoch: a clause behind "for".
     pub waits_for: &'a str,
+}
+
+impl LongWait<'_> {
+    /// A line on standard error.
+    pub fn print(&self) {
+        eprintln!("rma: {self}");
+    }
 }
 
 impl fmt::Display for LongWait<'_> {
@@ -182,15 +189,15 @@ pub enum Locality {
 
 /// What a rank asks of [`Host::begin_segment`]. `kind` is the same on all ranks, but for a rank whose
 /// arguments are wrong: it asks for private memory, upon which no rank waits for ever, and what comes of it
-/// is not used. The lengths are each rank's own.
+/// is not used. The lengths and the alignment are each rank's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentRequest {
     /// Bytes of control memory, zeroed, aligned to 64.
     pub control_len: u64,
     /// Bytes of window memory, zeroed, aligned to `data_align` or to the end of the previous rank's.
     pub data_len: u64,
-    /// What the data are aligned to in the process of each rank that has them; of contiguous data the first rank's: a power of
-    /// two from [`SegmentRequest::PAGE`] to [`SegmentRequest::HUGE_PAGE`], the latter of which asks for huge pages.
+    /// What the data are aligned to in the process of each rank that has them; of contiguous data the first that there are, to the
+    /// most that any rank asks: a power of two from [`SegmentRequest::PAGE`] to [`SegmentRequest::HUGE_PAGE`], the latter of which asks for huge pages.
     pub data_align: u64,
     /// How the ranks' data lie to each other, and which ranks share.
     pub kind: SegmentKind,
