@@ -13,8 +13,7 @@ use crate::peer::{Link, Parting, PeerState};
 use crate::wire::Letter;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
-use rustix::io::retry_on_intr;
-use rustix::rand::{GetRandomFlags, getrandom};
+use rma_core::random::random;
 use std::time::Instant;
 
 impl OfiChannel {
@@ -53,9 +52,7 @@ impl OfiChannel {
 
     /// Makes a peer's buffers.
     fn prepare(&mut self, peer: Peer) -> Result<usize, String> {
-        let mut token = [0; 16];
-        let random = retry_on_intr(|| getrandom(&mut token, GetRandomFlags::empty()));
-        random.map_err(|error| error.to_string())?;
+        let token = random::<16>().map_err(|error| error.to_string())?;
         let (slot_len, credits) = (self.limits.slot_len(), self.limits.credits);
         let receive = 2 * credits + CREDIT_PACKETS;
         let block = self.fabric.add_block(slot_len, receive, Purpose::Receive)?;

@@ -12,8 +12,7 @@ use crate::abi::*;
 use crate::block::Purpose;
 use crate::object::{call, close};
 use rma_core::mem::ReadSpan;
-use rustix::io::retry_on_intr;
-use rustix::rand::{GetRandomFlags, getrandom};
+use rma_core::random::random;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
@@ -126,9 +125,7 @@ impl Registrations {
     /// # Safety
     /// The memory stays until it is withdrawn.
     pub(crate) unsafe fn expose(&mut self, memory: ReadSpan, access: u64) -> Result<Exposed, Refused> {
-        let mut wish = [0; 8];
-        let random = retry_on_intr(|| getrandom(&mut wish, GetRandomFlags::empty()));
-        random.map_err(|_| (memory.len(), -(libc::EIO as isize)))?;
+        let wish = random::<8>().map_err(|_| (memory.len(), -(libc::EIO as isize)))?;
         let (start, len) = (memory.as_ptr().cast::<c_void>(), memory.len());
         let wish = u64::from_le_bytes(wish) & self.key_mask;
         // SAFETY: as the caller promises.

@@ -19,8 +19,7 @@ use crate::seal::Keys;
 use crate::socket;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
-use rustix::io::retry_on_intr;
-use rustix::rand::{GetRandomFlags, getrandom};
+use rma_core::random::random;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -266,7 +265,5 @@ fn greet(peer: Peer, identity: &Identity, exchange: Exchange) -> io::Result<Stag
 /// # Errors
 /// When the system has none.
 pub(crate) fn nonce() -> io::Result<Nonce> {
-    let mut nonce = [0; 32];
-    retry_on_intr(|| getrandom(&mut nonce, GetRandomFlags::empty()))?;
-    Ok(nonce)
+    random()
 }

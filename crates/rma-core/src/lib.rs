@@ -26,6 +26,7 @@ pub mod poller;
 pub mod pool;
 pub mod processor;
 pub mod progress;
+pub mod random;
 mod state;
 pub mod stats;
 mod strategy;

@@ -1,5 +1,5 @@
 //! HMAC-SHA-256: what proofs and tags are made of. Which library computes it is a feature, since those that use a
-//! processor's instructions for SHA-256 are ten packages; both give the same bytes.
+//! processor's instructions for SHA-256 are eleven packages; both give the same bytes.
 
 #[cfg(feature = "accelerated")]
 mod accelerated;

@@ -5,9 +5,8 @@
 use super::Start;
 use super::draft::{Draft, values};
 use parking_lot::Mutex;
+use rma_core::random::random;
 use rma_core::{Error, ErrorClass, Result};
-use rustix::io::retry_on_intr;
-use rustix::rand::{GetRandomFlags, getrandom};
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
@@ -70,9 +69,7 @@ impl Allgather {
             on_abort: None,
             values: Mutex::default(),
         };
-        let mut number = [0; 8];
-        retry_on_intr(|| getrandom(&mut number, GetRandomFlags::empty()))
-            .map_err(|cause| failed(format!("the system has no random bytes: {cause}")))?;
+        let number = random().map_err(|cause| failed(format!("the system has no random bytes: {cause}")))?;
         let name = format!("gathered-{:016x}", u64::from_ne_bytes(number));
         let names = new.gather(if rank == 0 { &name } else { "" })?;
         new.job = names.into_iter().next().unwrap_or_default();

@@ -8,9 +8,8 @@
 //!
 //! Used by the launcher at the end of a job, and by the guard ([`super::guard`]) when the launcher has been killed.
 
-use rustix::io::retry_on_intr;
+use rma_core::random::random;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper};
-use rustix::rand::{GetRandomFlags, getrandom};
 use std::fs;
 use std::io;
 use std::time::Duration;
@@ -34,9 +33,8 @@ pub(super) struct Mark {
 impl Mark {
     /// A new one.
     pub(super) fn new() -> io::Result<Self> {
-        let mut bytes = [0u8; 16];
-        retry_on_intr(|| getrandom(&mut bytes, GetRandomFlags::empty()))
-            .map_err(|error| io::Error::other(format!("cannot get random bytes: {error}")))?;
+        let bytes =
+            random::<16>().map_err(|error| io::Error::other(format!("cannot get random bytes: {error}")))?;
         let own: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let outer = std::env::var(MARK).ok().filter(|outer| !outer.is_empty());
         let value = outer.map_or_else(|| own.clone(), |outer| format!("{outer}:{own}"));

@@ -3,8 +3,7 @@
 //! It travels only through the launcher's key-value space, which only ranks can read: never on a command line or in an
 //! environment.
 
-use rustix::io::retry_on_intr;
-use rustix::rand::{GetRandomFlags, getrandom};
+use rma_core::random::random;
 use std::fmt;
 use std::io;
 
@@ -21,10 +20,8 @@ impl Secret {
     /// # Errors
     /// When the system has no random bytes.
     pub fn generate() -> io::Result<Self> {
-        let mut bytes = [0u8; 32];
-        retry_on_intr(|| getrandom(&mut bytes, GetRandomFlags::empty()))
-            .map_err(|error| io::Error::other(format!("cannot get random bytes: {error}")))?;
-        Ok(Self(bytes))
+        let bytes = random().map_err(|error| io::Error::other(format!("cannot get random bytes: {error}")));
+        bytes.map(Self)
     }
 
     /// The bytes, for a channel.
