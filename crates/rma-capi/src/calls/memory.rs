@@ -11,7 +11,6 @@ use crate::process::Process;
 use parking_lot::Mutex;
 use rma::host::Block;
 use rma::{Error, ErrorClass, Result};
-use rma_core::host::SegmentRequest;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -82,13 +81,14 @@ fn allocate(process: &Process, len: u64, align: usize) -> Result<*mut c_void> {
     let layout = usize::try_from(len.max(1)).ok().and_then(|len| Layout::from_size_align(len, align).ok());
     let layout = layout.ok_or_else(refuse)?;
     // SAFETY: the layout has at least one byte.
-    let block = unsafe { System.alloc_zeroed(layout) };
+    let block = unsafe { System.alloc(layout) };
     if block.is_null() {
         return Err(refuse());
     }
-    if align as u64 >= SegmentRequest::HUGE_PAGE && len >= SegmentRequest::HUGE_PAGE {
-        rma::host::ask_for_huge_pages(block as usize, len);
-    }
+    // Before the first byte is touched.
+    rma::host::ask_for_huge_pages(block as usize, len, align as u64);
+    // SAFETY: the block has so many bytes.
+    unsafe { block.write_bytes(0, layout.size()) };
     BLOCKS.lock().insert(block as usize, Memories::Own(layout));
     Ok(block.cast())
 }

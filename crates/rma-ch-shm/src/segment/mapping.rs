@@ -8,10 +8,9 @@
 use super::memory::SharedMemory;
 use rma_core::mem::WriteSpan;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::param::page_size;
 use std::io;
 use std::ptr;
-
-const PAGE: usize = 4096;
 
 /// Shared memory mapped here; unmapped when dropped.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ impl Mapping {
     /// # Errors
     /// When the system refuses, for example because the address space is limited.
     pub fn new(memory: &SharedMemory) -> io::Result<Self> {
-        Self::aligned(memory, PAGE as u64)
+        Self::aligned(memory, 1)
     }
 
     /// Maps all of `memory` at a multiple of `align`, a power of two.
@@ -43,12 +42,13 @@ impl Mapping {
         let too_long = |_| io::Error::from(io::ErrorKind::OutOfMemory);
         let (len, align) = (len.map_err(too_long)?, align.map_err(too_long)?);
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        if align <= PAGE {
+        let page = page_size();
+        if align <= page {
             // SAFETY: the system chooses where, so no mapping is replaced.
             let start = unsafe { mmap(ptr::null_mut(), len.max(1), access, MapFlags::SHARED, memory, 0) }?;
             return Ok(Self { start: start.cast(), len });
         }
-        let whole = len.max(1).checked_next_multiple_of(PAGE);
+        let whole = len.max(1).checked_next_multiple_of(page);
         let Some((whole, reserved)) = whole.and_then(|whole| Some((whole, whole.checked_add(align)?))) else {
             return Err(io::ErrorKind::OutOfMemory.into());
         };
@@ -64,18 +64,20 @@ impl Mapping {
         let gap = (first as usize).next_multiple_of(align) - first as usize;
         let start = first.wrapping_byte_add(gap);
         // SAFETY: what is replaced is a part of the reservation above, as is what is given back on its sides.
-        unsafe {
+        let mapping = unsafe {
             let mapped = mmap(start, len.max(1), access, MapFlags::SHARED | MapFlags::FIXED, memory, 0);
             if let Err(error) = mapped {
                 munmap(first, reserved)?;
                 return Err(error.into());
             }
+            let mapping = Self { start: start.cast(), len };
             if gap > 0 {
                 munmap(first, gap)?;
             }
             munmap(start.wrapping_byte_add(whole), reserved - gap - whole)?;
-        }
-        Ok(Self { start: start.cast(), len })
+            mapping
+        };
+        Ok(mapping)
     }
 
     /// Length in bytes.

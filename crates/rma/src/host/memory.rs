@@ -32,17 +32,18 @@ pub(super) fn private(rank: Rank, layout: &SegmentLayout, align: u64) -> rma_cor
     let all = unsafe { WriteSpan::new(start, len) };
     let span = |range: Range| all.part(gap + range.offset as usize, range.len as usize);
     let part = layout.parts[0];
-    if huge_pages::are_asked(part.data.len, align) {
-        ask_for_huge_pages(span(part.data).as_mut_ptr() as usize, part.data.len);
-    }
+    ask_for_huge_pages(span(part.data).as_mut_ptr() as usize, part.data.len, align);
     let member = SegmentPart { rank, control: span(part.control), data: span(part.data) };
     // SAFETY: the spans point into `map`, which the set owns.
     Ok(unsafe { SegmentSet::new(vec![member], Box::new(map)) })
 }
 
-/// Asks the system to back private memory with huge pages as it is touched; where that is not to be had, `RMA_DEBUG` shows why.
-pub fn ask_for_huge_pages(address: usize, len: u64) {
-    if let Err(cause) = advise_huge_pages(address, len, false) {
+/// Asks the system to back private memory with huge pages as it is touched, if its length and alignment ask for them; where that is not
+/// to be had, `RMA_DEBUG` shows why.
+pub fn ask_for_huge_pages(address: usize, len: u64, align: u64) {
+    if huge_pages::are_asked(len, align)
+        && let Err(cause) = advise_huge_pages(address, len, false)
+    {
         huge_pages::complain(&cause);
     }
 }

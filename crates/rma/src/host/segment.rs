@@ -207,8 +207,12 @@ impl SegmentMachine {
         if self.wishes.iter().any(|wish| wish.is_news) { self.give(0) } else { self.map_known() }
     }
 
-    /// Contiguous data: the lowest rank takes a block for all. What a hint made a rank take for itself is not used.
+    /// Contiguous data: the lowest rank takes a block for all. What a hint made a rank take for itself is given back.
     fn make(&mut self) -> Next {
+        // Control memory was taken last.
+        self.blocks.drain(..self.blocks.len().saturating_sub(1));
+        let control = self.wishes[self.place].control.map(|at| at.arena.number);
+        self.arenas.retain(|arena| Some(arena.number) == control);
         let mut made = None;
         if self.place == 0 {
             let mut wish = self.wishes[0];
@@ -405,13 +409,13 @@ impl SegmentMachine {
         let advise = |data: WriteSpan, len| {
             let _ = memory::advise_huge_pages(data.as_mut_ptr() as usize, len, true);
         };
-        if self.wishes[0].kind == SegmentKind::Contiguous {
+        if self.wishes.iter().any(Wish::keeps_data) {
+            // No data are shared.
+        } else if self.wishes[0].kind == SegmentKind::Contiguous {
             let all = self.sum_of_data();
-            members
-                .iter()
-                .take(1)
-                .filter(|_| are_asked(all, self.data_align()))
-                .for_each(|first| advise(first.data, all));
+            if let Some(first) = members.first().filter(|_| are_asked(all, self.data_align())) {
+                advise(first.data, all);
+            }
         } else {
             let wanted = members.iter().zip(&self.wishes).filter(|(_, wish)| wish.wants_huge_pages());
             wanted.for_each(|(member, _)| advise(member.data, member.data.len() as u64));
