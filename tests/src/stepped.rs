@@ -75,6 +75,7 @@ impl Stepped {
         mut engine: impl FnMut(u32, Box<dyn Channel>, Arc<dyn Host>) -> Result<Engine>,
     ) -> Self {
         let net = SimNet::virtual_time(setup.ranks, setup.sim.clone(), Latency::default(), seed);
+        net.allow_windows(setup.engine.windows);
         let engines = (0..setup.ranks).map(|me| {
             let host: Arc<SimHost> = Arc::new(net.host(Peer(me)));
             Some(engine(me, Box::new(net.channel(Peer(me))), host).unwrap())

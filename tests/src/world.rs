@@ -149,6 +149,7 @@ impl TestRank {
 /// Runs `body` on every rank, each on a thread; panics when one does, or when they do not end in time.
 pub fn run(setup: &Setup, body: impl Fn(&TestRank) + Send + Sync) {
     let net = SimNet::real_time(setup.ranks, setup.sim.clone());
+    net.allow_windows(setup.engine.windows);
     let packets = Arc::new(AtomicU64::new(0));
     let (done, ended) = mpsc::channel();
     std::thread::scope(|scope| {

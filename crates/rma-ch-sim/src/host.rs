@@ -10,9 +10,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a host has to combine at most: with the greatest `RMA_WINDOWS`.
-const REDUCED_MAX: usize = 1 + (1 << 15) / 64;
-
 /// The host of one rank of a [`SimNet`](crate::SimNet).
 ///
 /// Collectives are matched by the group's context, its part, and the order of calls on it. When one is over, the members' pollers are
@@ -75,7 +72,8 @@ impl Host for SimHost {
     }
 
     fn begin_reduce(&self, group: &Group, combine: Combine, values: &[u64]) -> Result<HostRequest> {
-        assert!(values.len() <= REDUCED_MAX, "{} values: a host need not combine so many", values.len());
+        let most = self.hub.reduced_max();
+        assert!(values.len() <= most, "{} values: a host need not combine more than {most}", values.len());
         Ok(self.begin(group, Call::Reduce(combine, values.into())))
     }
 

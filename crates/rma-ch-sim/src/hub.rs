@@ -16,7 +16,7 @@ use rma_core::ids::Peer;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU8};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize};
 use std::sync::mpsc::{self, Receiver, Sender};
 
 /// What all ranks of a job share.
@@ -26,6 +26,8 @@ pub(crate) struct Hub {
     pub(crate) time: Time,
     pub(crate) collectives: Collectives,
     pub(crate) exposed: Exposed,
+    /// Most values that the hosts combine.
+    reduced_max: AtomicUsize,
     ports: Box<[Port]>,
     /// Pairs that one side has made and the other has not taken up.
     half_made: Mutex<HashMap<[Peer; 2], Arc<Pair>>>,
@@ -77,6 +79,7 @@ impl Hub {
             time,
             collectives: Collectives::default(),
             exposed: Exposed::default(),
+            reduced_max: AtomicUsize::new(33),
             ports: (0..ranks).map(|_| Port::new()).collect(),
             half_made: Mutex::default(),
             dead: Mutex::default(),
@@ -85,6 +88,15 @@ impl Hub {
             has_cuts: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         }
+    }
+
+    /// As many values as windows of a process need, and no less than by default.
+    pub(crate) fn allow_windows(&self, most: u64) {
+        self.reduced_max.fetch_max(1 + most.div_ceil(64) as usize, Relaxed);
+    }
+
+    pub(crate) fn reduced_max(&self) -> usize {
+        self.reduced_max.load(Relaxed)
     }
 
     pub(crate) fn ranks(&self) -> u32 {

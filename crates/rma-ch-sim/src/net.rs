@@ -47,6 +47,11 @@ impl SimNet {
         self.hub.ranks()
     }
 
+    /// Engines may have more than 2,048 windows: the hosts combine as many values as that takes.
+    pub fn allow_windows(&self, most: u64) {
+        self.hub.allow_windows(most);
+    }
+
     /// The channel of a rank. Dropped without close, it is that rank's death.
     ///
     /// # Panics

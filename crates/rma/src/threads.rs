@@ -51,6 +51,7 @@ impl World {
     ) -> Result<Vec<T>> {
         assert!(ranks > 0, "a world has at least one rank");
         let net = SimNet::real_time(ranks, sim.clone());
+        net.allow_windows(configuration.engine.windows);
         let alarm = Arc::new(Alarm::default());
         let worlds: Vec<World> =
             (0..ranks).map(|me| world(&net, Peer(me), configuration, &alarm)).collect::<Result<_>>()?;

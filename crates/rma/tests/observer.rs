@@ -228,7 +228,7 @@ fn a_job_of_one_without_a_launcher_has_a_timeline() {
 fn what_finds_no_room_is_counted_and_the_rest_is_whole() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("trace.json");
-    let run = start(2, &["traffic"], &[("RMA_TRACE_BYTES", "1024")], &[("RMA_TRACE", &file)]).finish();
+    let run = start(2, &["traffic", "60"], &[("RMA_TRACE_BYTES", "4096")], &[("RMA_TRACE", &file)]).finish();
     assert_eq!(run.code, Some(0));
     assert_eq!(run.stderr.matches("events were left out").count(), 2, "{}", run.stderr);
     let events = events(&file);

@@ -327,7 +327,8 @@ fn the_number_of_windows_is_the_programs_choice() {
 #[test]
 fn processes_that_allow_different_numbers_of_windows_make_none_and_say_so() {
     in_time("two numbers of windows", || {
-        let setup = Setup::packets(4);
+        let mut setup = Setup::packets(4);
+        setup.engine.windows = 4096;
         for others in [2047, 64, 4096, 1] {
             let engine =
                 |me| EngineConfig { windows: if me == 2 { others } else { 2048 }, ..setup.engine.clone() };

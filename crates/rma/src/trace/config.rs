@@ -10,7 +10,7 @@ rma_core::variables! {
             "file to write a timeline of the job to, all ranks side by side, which Perfetto opens; every rank writes FILE.RANK.part beside it while it runs",
             "a traced call costs microseconds";
         /// Most that one rank writes.
-        trace_bytes: u64 = 256u64 << 20, "RMA_TRACE_BYTES", Bytes, 1024..=u64::MAX,
+        trace_bytes: u64 = 256u64 << 20, "RMA_TRACE_BYTES", Bytes, 4096..=u64::MAX,
             "most that one rank writes for the timeline; what begins after that is counted, not written",
             "two million events; a browser opens a few such ranks";
         /// Whether rank 0 prints counters at the end.

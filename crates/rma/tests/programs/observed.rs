@@ -1,6 +1,6 @@
 //! A rank that does a known number of things, or waits for one that is late: the tests of traces and of waits run it.
 //!
-//! `rma-test-observed traffic | put | hang | late KIND | compute | active | fork`
+//! `rma-test-observed traffic [ROUNDS] | put | hang | late KIND | compute | active | fork`
 //!
 //! With `late`, rank 1 is away from the library until the file that `RMA_TEST_GO` names is there, and rank 0 waits for it.
 
@@ -23,7 +23,9 @@ fn main() -> rma::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let world = World::init()?;
     match arguments.first().map(String::as_str) {
-        Some("traffic") => traffic(&world)?,
+        Some("traffic") => {
+            traffic(&world, arguments.get(1).map_or(3, |rounds| rounds.parse().expect("a number")))?
+        }
         Some("put") => put(&world)?,
         Some("hang") => {
             let window = window(&world, "hung")?;
@@ -71,15 +73,15 @@ fn put(world: &World) -> rma::Result<()> {
     window.free()
 }
 
-/// Calls of every kind, each to the next rank.
-fn traffic(world: &World) -> rma::Result<()> {
+/// Calls of every kind, each to the next rank; locks so many times.
+fn traffic(world: &World, rounds: u32) -> rma::Result<()> {
     let window = window(world, "traffic")?;
     let next = Rank((world.rank() + 1) % world.size());
     let before = Rank((world.rank() + world.size() - 1) % world.size());
     window.fence(NONE)?;
     window.put(origin(), next, Disp(0))?;
     window.fence(Assert::NO_SUCCEED)?;
-    for _ in 0..3 {
+    for _ in 0..rounds {
         window.lock(LockKind::Exclusive, next, NONE)?;
         window.put(origin(), next, Disp(1))?;
         window.get(eight(), next, Disp(2))?;
