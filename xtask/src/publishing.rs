@@ -5,7 +5,7 @@
 use crate::Outcome;
 use crate::workspace::Workspace;
 use serde_json::Value;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 /// What an index shows of a package, and what tells its user how to use it.
 const FIELDS: [&str; 6] = ["description", "license", "readme", "documentation", "rust_version", "edition"];
@@ -34,11 +34,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
 /// What cargo knows of this workspace and of all that it depends on, on this machine.
 fn metadata(workspace: &Workspace) -> Result<Value, String> {
     let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let mut metadata = workspace.cargo("metadata");
-    metadata.args(["--offline", "--format-version", "1", "--filter-platform", &host]);
-    let output = metadata.stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| format!("cargo metadata could not be started: {error}"))?;
-    serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata printed no JSON: {error}"))
+    workspace.metadata(&["--offline", "--filter-platform", &host])
 }
 
 /// The packages that are published, as cargo knows them.

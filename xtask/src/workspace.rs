@@ -53,17 +53,13 @@ impl Workspace {
         let manifest =
             std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
         let root = Path::new(&manifest).parent().ok_or("xtask lies at the root of a file system")?;
-        let output = cargo(root, "metadata")
-            .args(["--no-deps", "--format-version", "1"])
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|error| format!("cargo metadata could not be started: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("cargo metadata failed ({})", output.status));
-        }
-        let json = serde_json::from_slice(&output.stdout)
-            .map_err(|error| format!("cargo metadata printed what is not JSON: {error}"))?;
+        let json = metadata(root, &["--no-deps"])?;
         Self::from_metadata(&json).ok_or_else(|| "cargo metadata lacks a field".to_owned())
+    }
+
+    /// What cargo knows of this workspace.
+    pub(crate) fn metadata(&self, arguments: &[&str]) -> Result<Value, String> {
+        metadata(&self.root, arguments)
     }
 
     fn from_metadata(json: &Value) -> Option<Self> {
@@ -163,6 +159,18 @@ fn cargo(root: &Path, subcommand: &str) -> Command {
     }
     command.arg(subcommand).arg("--manifest-path").arg(root.join("Cargo.toml"));
     command
+}
+
+fn metadata(root: &Path, arguments: &[&str]) -> Result<Value, String> {
+    let mut metadata = cargo(root, "metadata");
+    metadata.args(["--format-version", "1"]).args(arguments).stderr(Stdio::inherit());
+    let output =
+        metadata.output().map_err(|error| format!("cargo metadata could not be started: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo metadata failed ({})", output.status));
+    }
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("cargo metadata printed what is not JSON: {error}"))
 }
 
 #[cfg(test)]

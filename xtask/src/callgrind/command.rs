@@ -29,8 +29,8 @@ const PROGRAM: &str = "direct-path";
 /// Count the instructions of direct calls, and check what they execute. Needs valgrind.
 ///
 /// Prints tables of instructions per call, of the engine, of typed windows and of the C library, as in docs/performance.md. Fails
-/// when a communication call executes an allocation, a lock or a system call, a call in C has more instructions than it may, or one
-/// of a typed window more than a few above the engine's.
+/// when a communication call executes an allocation, a lock or a system call, or a call in C or of a typed window has more
+/// instructions than it may.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Calls of the shorter run; the longer one makes twice as many. A multiple of the poll interval, so that both see as

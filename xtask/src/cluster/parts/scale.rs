@@ -8,8 +8,7 @@ use std::time::Duration;
 
 /// Machines and ranks; in CI fewer.
 const SIZES: [(u32, u32); 2] = [(3, 12), (8, 64)];
-/// Longest from start to end. Debian's libfabric reads all of the kernel's symbols twice in each process before anything begins: 0.14 s of
-/// a core, and 0.2 s of sleep.
+/// Longest from start to end. Debian's libfabric reads all of the kernel's symbols twice in each process before anything begins.
 const LIMIT_S: f32 = 20.0;
 /// Most private memory of a rank, in KiB; libfabric has some of its own, and buffers of each contact.
 const MOST_KIB: u64 = 8 * 1024;
