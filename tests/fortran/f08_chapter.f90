@@ -24,19 +24,11 @@ program f08_chapter
   call loads_and_stores()
   call pipeline()
   call list()
-  call MPI_Allreduce(MPI_IN_PLACE, bad, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
-  if (rank == 0 .and. bad == 0) print '(a)', 'no errors'
-  call MPI_Finalize()
+  call finish()
 
 contains
 
-  subroutine check(is_right, what)
-    logical, intent(in) :: is_right
-    character(len=*), intent(in) :: what
-    if (is_right) return
-    bad = bad + 1
-    print '(a,i0,2a)', 'rank ', rank, ': ', what
-  end subroutine check
+  include 'f08_check.inc'
 
   ! Integers of the library's.
   subroutine allocated(count, memory, win)

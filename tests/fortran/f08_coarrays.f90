@@ -177,12 +177,13 @@ program f08_coarrays
   type(coarray) :: a, b
   type(MPI_Comm) :: team
   real(c_double), asynchronous :: values(rows, columns), part(3, 2)
-  integer :: me, many, right, left, bad, i, j
+  integer :: rank, me, many, right, left, bad, i, j
   integer(c_int64_t) :: old
 
   bad = 0
   call MPI_Init()
   me = image(MPI_COMM_WORLD)
+  rank = me - 1
   many = images(MPI_COMM_WORLD)
   right = mod(me, many) + 1
   left = mod(me + many - 2, many) + 1
@@ -248,19 +249,11 @@ program f08_coarrays
   call b%free()
   call MPI_Comm_free(team)
   call a%free()
-  call MPI_Allreduce(MPI_IN_PLACE, bad, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
-  if (me == 1 .and. bad == 0) print '(a)', 'no errors'
-  call MPI_Finalize()
+  call finish()
 
 contains
 
-  subroutine check(is_right, what)
-    logical, intent(in) :: is_right
-    character(len=*), intent(in) :: what
-    if (is_right) return
-    bad = bad + 1
-    print '(a,i0,2a)', 'image ', me, ': ', what
-  end subroutine check
+  include 'f08_check.inc'
 
   real(c_double) function all_of(of)
     type(coarray), intent(in) :: of

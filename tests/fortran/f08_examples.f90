@@ -23,19 +23,11 @@ program f08_examples
   call check(all(wanted == map), 'Example 11.2: one get for each element')
   call sums()
   call check(all(mine == [(real(rank * m + i + 1), i = 0, m - 1)]), 'Example 11.3: sums')
-  call MPI_Allreduce(MPI_IN_PLACE, bad, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
-  if (rank == 0 .and. bad == 0) print '(a)', 'no errors'
-  call MPI_Finalize()
+  call finish()
 
 contains
 
-  subroutine check(is_right, what)
-    logical, intent(in) :: is_right
-    character(len=*), intent(in) :: what
-    if (is_right) return
-    bad = bad + 1
-    print '(a,i0,2a)', 'rank ', rank, ': ', what
-  end subroutine check
+  include 'f08_check.inc'
 
   subroutine expose(win)
     type(MPI_Win), intent(out) :: win

@@ -131,7 +131,10 @@ program windows
   disp = 3
   call MPI_Get_accumulate(memory, 1, ranged, memory(2), 1, ranged, next, disp, 1, ranged, MPI_REPLACE, win, ierr)
   call MPI_Win_fence(MPI_MODE_NOSUCCEED, win, ierr)
-  call check(ierr == MPI_SUCCESS .and. memory(2) /= -1, 'ranged')
+  ! The lower half of a small whole number is zero, and is the other rank's now.
+  call check(ierr == MPI_SUCCESS .and. memory(2) == 0, 'ranged')
+  one = transfer(sums(4), one, 1)
+  call check(one(1) == mod(rank + ranks - 1, ranks), 'replaced')
   call MPI_Win_free(win, ierr)
   call MPI_Type_free(pairs, ierr)
 
