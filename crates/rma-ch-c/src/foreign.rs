@@ -115,7 +115,8 @@ pub unsafe fn store_text(to: *mut c_char, len: usize, text: &str) {
     if to.is_null() || len == 0 {
         return;
     }
-    let kept = text.len().min(len - 1);
+    let room = text.len().min(len - 1);
+    let kept = (0..=room).rfind(|at| text.is_char_boundary(*at)).unwrap_or(0);
     // SAFETY: the caller's promise, and `kept` bytes and a zero are no more than `len`.
     unsafe {
         std::ptr::copy_nonoverlapping(text.as_ptr(), to.cast::<u8>(), kept);

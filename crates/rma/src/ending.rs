@@ -18,10 +18,11 @@ pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + '
 
 /// A future that ends with what a request answers.
 pub(crate) struct Ending<E> {
+    /// Dropped first: the thread that wakes never has the last of the rest then.
+    watch: Watch,
     engine: Engine,
     wakers: Arc<Wakers>,
     place: Arc<Mutex<Place<E>>>,
-    watch: Watch,
 }
 
 /// The request, until it has ended, and its end.
@@ -32,7 +33,7 @@ struct Place<E> {
 }
 
 impl<E> Ending<E> {
-    /// Of a request that `look` asks how it has ended, moving nothing. It is asked no more when it has answered.
+    /// Of a request that `look` asks how it has ended, moving nothing. Once it has answered, it answers `None`.
     pub(crate) fn new(
         engine: &Engine,
         wakers: &Arc<Wakers>,

@@ -2,7 +2,7 @@
 
 use super::object::Win;
 use super::requested::Operation;
-use super::transfer::{Origin, Sides, Target, dense, predefined, with_op, with_result};
+use super::transfer::{Origin, Sides, Target, dense, with_op, with_result};
 use crate::abi::*;
 use crate::arguments::{Wide, count};
 use crate::process::Sought;
@@ -142,8 +142,7 @@ pub(crate) fn get_accumulate<C: Wide>(
     is_requested: bool,
 ) -> Result<Operation> {
     let call = window.inner.notifying(counter(notify)?);
-    let op = predefined(handle)?;
-    let request = with_result(&origin, &result, &target, op, handle, |sides, to| {
+    let request = with_result(&origin, &result, &target, handle, |sides, op, to| {
         let (from, area) = (sides.origin(), sides.area());
         // SAFETY: as in `put`.
         unsafe {

@@ -2,7 +2,7 @@
 //! collectives.
 
 use super::object;
-use super::transfer::{Origin, Sides, Target, predefined, with_op, with_result};
+use super::transfer::{Origin, Sides, Target, with_op, with_result};
 use crate::abi::*;
 use crate::arguments::{Out, Wide};
 use crate::process::Sought;
@@ -69,9 +69,8 @@ pub(crate) fn get_accumulate<C: Wide>(
     win: MPI_Win,
 ) -> Result<Operation> {
     let window = object::get(win)?;
-    let op = predefined(handle)?;
     // SAFETY: as in `put`.
-    with_result(&origin, &result, &target, op, handle, |sides, to| unsafe {
+    with_result(&origin, &result, &target, handle, |sides, op, to| unsafe {
         window.inner.rget_accumulate(sides.origin(), to, op, sides.rank, sides.area())
     })
     .map(Operation)

@@ -113,7 +113,7 @@ pub(crate) fn get_accumulate<C: Wide>(
         };
         return window.inner.get_accumulate_elements(from, old, kernel, rank, disp);
     }
-    with_result(&origin, &result, &target, op, handle, |sides, to| {
+    with_result(&origin, &result, &target, handle, |sides, op, to| {
         // SAFETY: both buffers are good until the operation is complete, by the contract of `Memory`.
         unsafe { window.inner.get_accumulate(sides.origin(), to, op, sides.rank, sides.area()) }
     })
@@ -202,16 +202,15 @@ fn not_compared(datatype: MPI_Datatype) -> Error {
 #[cold]
 fn put_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
-    let run = |sides: &Sides| unsafe { window.inner.put_typed(sides.origin(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.as_ref().map_or(Ok(()), run)
+    let run = |sides: Sides| unsafe { window.inner.put_typed(sides.origin(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.map_or(Ok(()), run)
 }
 
 #[cold]
 fn get_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
-    let run =
-        |sides: &Sides| unsafe { window.inner.get_typed(sides.destination(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.as_ref().map_or(Ok(()), run)
+    let run = |sides: Sides| unsafe { window.inner.get_typed(sides.destination(), sides.rank, sides.area()) };
+    Sides::decode(&origin, &target)?.map_or(Ok(()), run)
 }
 
 #[cold]
@@ -241,16 +240,16 @@ pub(crate) fn with_result<C: Wide, R>(
     origin: &Origin<C>,
     result: &Origin<C>,
     target: &Target<C>,
-    op: ReduceOp,
     handle: MPI_Op,
-    run: impl FnOnce(&Sides, Destination<'_>) -> Result<R>,
+    run: impl FnOnce(&Sides, ReduceOp, Destination<'_>) -> Result<R>,
 ) -> Result<Option<R>> {
+    let op = predefined(handle)?;
     let there = Elements::at_target(target)?;
     let back = Elements::of_result(result, target)?;
     let here = here_of_accumulate(origin, target, &back, &there, op)?;
     let Some(sides) = Sides::new(here, there, target)? else { return Ok(None) };
     sides.here.check_apart(&back)?;
-    let done = run(&sides, back.destination()).map(Some);
+    let done = run(&sides, op, back.destination()).map(Some);
     done.map_err(|error| named(error, handle, target.datatype, &buffers_of(origin, result, op)))
 }
 

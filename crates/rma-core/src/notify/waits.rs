@@ -132,7 +132,7 @@ impl<'a> Notifications<'a> {
         let shared = self.window.shared();
         let (mut found, maps_others) = (look(), shared.maps_others());
         if found.is_some() || maps_others {
-            // Before the looks, for the program waits for what comes behind them.
+            // Before the looks that spin: the program waits for what comes behind the last of them.
             self.window.poll_throttled();
         }
         if found.is_none() && maps_others && limit.is_none_or(|limit| !limit.is_zero()) {

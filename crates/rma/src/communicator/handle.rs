@@ -158,21 +158,25 @@ impl Communicator {
     /// each collective, in the same order.
     #[doc(hidden)]
     pub fn link(&self) -> Link {
-        let number = self.started.fetch_add(1, Relaxed);
+        self.link_of(self.started.fetch_add(1, Relaxed))
+    }
+
+    fn link_of(&self, number: u64) -> Link {
         Link::new(self.runtime.messenger.clone(), self.group.clone(), self.scope(Plane::Collective), number)
     }
 
     /// The number of a persistent collective that is made now. Every rank takes one for each, in the same order.
+    #[doc(hidden)]
     pub fn next_persistent(&self) -> u64 {
         self.persistent.fetch_add(1, Relaxed)
     }
 
     /// The way of a start of a persistent collective: its number, and how many starts came before. The ranks start different ones
     /// in any order (MPI 5.0 §6.13), so these are told apart without their order.
+    #[doc(hidden)]
     pub fn link_of_start(&self, persistent: u64, before: u64) -> Link {
         // Tags have 48 bits for the number of a collective. No rank is a whole round of starts ahead of another.
-        let number = 1 << 47 | (persistent & 0x7f_ffff) << 24 | before & 0xff_ffff;
-        Link::new(self.runtime.messenger.clone(), self.group.clone(), self.scope(Plane::Collective), number)
+        self.link_of(1 << 47 | (persistent & 0x7f_ffff) << 24 | before & 0xff_ffff)
     }
 
     /// A plane of this communicator's messages.

@@ -118,7 +118,7 @@ pub(super) fn with_lock<'scope, T: Element, R, E: From<Error>>(
 }
 
 /// The handle of a rank that is locked, or is about to be.
-pub(super) fn locked<T>(parts: &Parts<T>, target: Rank) -> Locked<'_, T> {
+fn locked<T>(parts: &Parts<T>, target: Rank) -> Locked<'_, T> {
     Target::new(Access::passive(parts), target)
 }
 

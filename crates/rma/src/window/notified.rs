@@ -29,9 +29,10 @@ use std::task::{Context, Poll};
 #[must_use = "nothing waits for the counter"]
 #[derive(Debug)]
 pub struct Notified<'w> {
+    /// Dropped first: the thread that wakes never has the last of the rest then.
+    watch: Watch,
     request: Arc<NotificationRequest>,
     wakers: Arc<Wakers>,
-    watch: Watch,
     window: PhantomData<&'w ()>,
 }
 

@@ -51,13 +51,13 @@ impl<'scope, T> Access<'scope, T> {
     /// For a scope within this one.
     #[inline]
     pub(super) fn inner<'inner>(&'inner self) -> Access<'inner, T> {
-        Access { parts: self.parts, path: self.path, is_passive: true, scope: PhantomData }
+        Access { parts: self.parts, path: self.path, is_passive: self.is_passive, scope: PhantomData }
     }
 
     /// Another handle of this scope.
     #[inline]
     pub(super) fn again(&self) -> Self {
-        Self { parts: self.parts, path: self.path, is_passive: true, scope: PhantomData }
+        Self { parts: self.parts, path: self.path, is_passive: self.is_passive, scope: PhantomData }
     }
 
     pub(super) fn parts(&self) -> &'scope Parts<T> {

@@ -202,7 +202,7 @@ impl<T: Element> Target<'_, T, Lock> {
         self.access.window().unfinished(self.rank)
     }
 
-    /// The first `number` operations that [`Locked::unfinished`] tells have been put right.
+    /// The first `number` operations that [`Locked::unfinished`](crate::window::Locked::unfinished) tells have been put right.
     ///
     /// # Errors
     /// See [`rma_core::window::Window::acknowledge_unfinished`].
