@@ -103,6 +103,38 @@ fn under_mpich_of_the_standard_abi() {
     under(Library::mpich_abi, "mpich-abi-guest");
 }
 
+/// Those of PyPI take part in `cargo xtask guest` alone.
+fn under_newest(host: fn() -> Option<Library>, name: &'static str) {
+    if is_all() {
+        under(host, name);
+    }
+}
+
+#[test]
+fn under_the_newest_mpich() {
+    under_newest(Library::newest_mpich, "newest-mpich-guest");
+}
+
+#[test]
+fn under_the_newest_open_mpi() {
+    under_newest(|| Library::newest_open_mpi("^ucx"), "newest-openmpi-guest");
+}
+
+/// A host without dynamic windows on this machine has others that a handle can be of.
+#[test]
+fn windows_are_taken_over_where_the_host_has_no_dynamic_ones() {
+    if is_second_pass() {
+        return;
+    }
+    let hosts = [Library::open_mpi_with("sm"), Library::newest_open_mpi("^rdma")];
+    for host in hosts.into_iter().flatten() {
+        let (job, _folder) = host.one_program(2, &program("rma-guest"), "win_names_and_info");
+        let ended = job.variables(&[("RMA_GUEST_VERBOSE", "1")]).limit(LIMIT).run();
+        assert!(ended.status.success() && ended.stdout.contains("no errors"), "{ended:#?}");
+        assert!(ended.stderr.contains("the window is taken over"), "{}", ended.stderr);
+    }
+}
+
 /// `rma-guest` finds out the launcher, and the windows are taken over.
 #[test]
 fn the_command_puts_the_guest_in_front_by_itself() {

@@ -7,7 +7,7 @@
 use crate::abi::Handle;
 use crate::fixed;
 use crate::memory::handle;
-use crate::ours::{self, Contents};
+use crate::ours::Contents;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -57,13 +57,13 @@ pub(crate) fn find(win: Handle) -> Option<&'static Place> {
     (place.key.load(Acquire) == key && key != FREE).then_some(place)
 }
 
-/// A window of the library's gets a place for the program's handle, if there is one.
-pub(crate) fn enter(win: Handle, own: Handle) {
+/// A window of the library's gets a place for the program's handle, if there is one and the library has something to write there.
+pub(crate) fn enter(win: Handle, write: impl FnOnce(*mut Contents) -> bool) {
     let place = place_of(win);
     if place.key.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_err() {
         return;
     }
-    let has_written = ours::place(own, place.contents.get());
+    let has_written = write(place.contents.get());
     // SYNC POINT places
     place.key.store(if has_written { win } else { FREE }, Release);
 }
@@ -89,4 +89,55 @@ pub(crate) fn close() {
 #[inline(always)]
 fn place_of(win: Handle) -> &'static Place {
     &ALL[fixed::place_of::<PLACES>(win)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_there(win: Handle) -> bool {
+        find(win).is_some()
+    }
+
+    /// Three handles whose place is one and the same.
+    fn rivals(from: Handle) -> [Handle; 3] {
+        let place = &raw const *place_of(from);
+        let mut others = (from + 1..).filter(|win| std::ptr::eq(place_of(*win), place));
+        [from, others.next().unwrap_or(0), others.next().unwrap_or(0)]
+    }
+
+    #[test]
+    fn of_windows_on_one_place_the_first_has_it_until_it_is_freed() {
+        let [first, second, third] = rivals(0x100);
+        enter(first, |_| true);
+        enter(second, |_| unreachable!("the place is taken"));
+        assert_eq!([first, second].map(is_there), [true, false]);
+        assert!(leave(second).is_none(), "it has no place to leave");
+        let place = leave(first).unwrap_or_else(|| unreachable!("it has a place"));
+        enter(third, |_| unreachable!("the place is kept until the window is freed"));
+        assert_eq!([first, second, third].map(is_there), [false; 3]);
+        settle(place, first, true);
+        enter(third, |_| true);
+        assert_eq!([first, second, third].map(is_there), [false, false, true]);
+    }
+
+    #[test]
+    fn a_window_that_could_not_be_freed_keeps_its_place() {
+        let [win, other, _] = rivals(0x200);
+        enter(win, |_| true);
+        let place = leave(win).unwrap_or_else(|| unreachable!("it has a place"));
+        assert!(!is_there(win), "no call finds it while it is being freed");
+        settle(place, win, false);
+        enter(other, |_| unreachable!("the place is taken"));
+        assert_eq!([win, other].map(is_there), [true, false]);
+    }
+
+    #[test]
+    fn a_window_that_the_library_has_nothing_for_has_no_place() {
+        let [win, other, _] = rivals(0x300);
+        enter(win, |_| false);
+        enter(other, |_| true);
+        assert_eq!([win, other].map(is_there), [false, true]);
+        assert!(!is_there(0), "null is no window");
+    }
 }

@@ -35,6 +35,7 @@ declare! { of_host:
     fn allgather = c"PMPI_Allgather"(mine: *const c_void, n: c_int, kind: Handle, all: *mut c_void, each: c_int, kinds: Handle, comm: Handle);
     fn allreduce = c"PMPI_Allreduce"(mine: *const c_void, all: *mut c_void, n: c_int, kind: Handle, op: Handle, comm: Handle);
     fn errhandler_free = c"PMPI_Errhandler_free"(handler: *mut c_void);
+    fn comm_set_errhandler = c"PMPI_Comm_set_errhandler"(comm: Handle, handler: Handle);
     fn comm_get_errhandler = c"PMPI_Comm_get_errhandler"(comm: Handle, handler: *mut c_void);
     fn win_get_errhandler = c"PMPI_Win_get_errhandler"(win: Handle, handler: *mut c_void);
     fn info_create = c"PMPI_Info_create"(info: *mut c_void);
@@ -51,6 +52,7 @@ declare! { of_host:
     fn type_get_envelope_c = c"PMPI_Type_get_envelope_c"(kind: Handle, numbers: *mut Count, addresses: *mut Count, counts: *mut Count, kinds: *mut Count, combiner: *mut c_int);
     fn type_get_contents_c = c"PMPI_Type_get_contents_c"(kind: Handle, numbers: Count, addresses: Count, counts: Count, kinds: Count, n: *mut c_int, a: *mut Aint, c: *mut Count, k: *mut c_void);
     fn win_create_dynamic = c"PMPI_Win_create_dynamic"(info: Handle, comm: Handle, win: *mut c_void);
+    fn win_allocate = c"PMPI_Win_allocate"(size: Aint, unit: c_int, info: Handle, comm: Handle, base: *mut c_void, win: *mut c_void);
     fn win_free = c"PMPI_Win_free"(win: *mut c_void);
     fn win_call_errhandler = c"PMPI_Win_call_errhandler"(win: Handle, code: c_int);
     fn isend = c"PMPI_Isend"(from: *const c_void, n: c_int, kind: Handle, to: c_int, tag: c_int, comm: Handle, request: *mut c_void);

@@ -1,5 +1,5 @@
-//! Windows that are taken over: the program's handle is a window of the host, dynamic and without memory, which has name, attributes,
-//! group and error handler; everything else is a window of the library.
+//! Windows that are taken over: the program's handle is a window of the host without memory, which has name, attributes, group and
+//! error handler; everything else is a window of the library.
 
 use crate::abi::Handle;
 use crate::errors::{Failure, settle};
@@ -8,6 +8,8 @@ use crate::memory::{handle, read_handle, write_handle};
 use crate::table::Table;
 use crate::{ours, places, report, theirs};
 use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static KNOWN: Table<64> = Table::new();
 
@@ -30,7 +32,7 @@ pub(crate) unsafe fn enter(call: &str, mut own: Handle, comm: Handle, to: *mut c
     let mut room = [0usize; 1];
     // SAFETY: as the caller promises.
     unsafe {
-        let code = theirs::win_create_dynamic(host().constants.info_null, comm, room.as_mut_ptr().cast());
+        let code = host_window(comm, room.as_mut_ptr().cast());
         if code != 0 {
             ours::win_free(&raw mut own);
             return code;
@@ -38,11 +40,53 @@ pub(crate) unsafe fn enter(call: &str, mut own: Handle, comm: Handle, to: *mut c
         let win = read_handle(room.as_ptr().cast(), 0);
         ours::return_errors_of_window(own);
         KNOWN.insert(win, own);
-        places::enter(win, own);
+        places::enter(win, |to| ours::place(own, to));
         write_handle(to, win);
         report::say(|| format!("{call}: the window is taken over"));
     }
     0
+}
+
+/// A window of the host without memory: a dynamic one, or where the host has none on this machine, as Open MPI without its component
+/// over RDMA, an allocated one of no bytes. Collective.
+///
+/// # Safety
+/// A communicator of the host, and room for a handle.
+unsafe fn host_window(comm: Handle, to: *mut c_void) -> c_int {
+    /// Whether one was made.
+    static HAS_DYNAMIC: AtomicBool = AtomicBool::new(false);
+    let none = host().constants.info_null;
+    // SAFETY: as the caller promises.
+    unsafe {
+        if HAS_DYNAMIC.load(Relaxed) {
+            return theirs::win_create_dynamic(none, comm, to);
+        }
+        if quietly(comm, || theirs::win_create_dynamic(none, comm, to)) == 0 {
+            HAS_DYNAMIC.store(true, Relaxed);
+            return 0;
+        }
+        let mut base = null_mut::<c_void>();
+        theirs::win_allocate(0, 1, none, comm, (&raw mut base).cast(), to)
+    }
+}
+
+/// A call of the host whose errors come to its caller alone.
+///
+/// # Safety
+/// A communicator of the host.
+unsafe fn quietly(comm: Handle, call: impl FnOnce() -> c_int) -> c_int {
+    let mut room = [0usize; 1];
+    // SAFETY: as the caller promises; the host gives the handler for keeps.
+    unsafe {
+        if theirs::comm_get_errhandler(comm, room.as_mut_ptr().cast()) != 0 {
+            return call();
+        }
+        theirs::comm_set_errhandler(comm, host().constants.errors_return);
+        let code = call();
+        theirs::comm_set_errhandler(comm, read_handle(room.as_ptr().cast(), 0));
+        theirs::errhandler_free(room.as_mut_ptr().cast());
+        code
+    }
 }
 
 /// Frees a window that was taken over. Collective.

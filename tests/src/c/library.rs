@@ -72,13 +72,42 @@ impl Library {
 
     /// Open MPI as Debian has it, if it is installed.
     pub fn open_mpi() -> Option<Self> {
-        let launcher = find("mpiexec.openmpi")?.display().to_string();
         // Its one-sided component over RDMA does not work over the shared memory of every machine.
-        let words = ["--allow-run-as-root", "--oversubscribe", "--mca", "osc", "^rdma"];
-        Some(Self {
+        Self::open_mpi_with("^rdma")
+    }
+
+    /// The same with these components for its windows.
+    pub fn open_mpi_with(components: &str) -> Option<Self> {
+        Some(Self::open_mpi_at(find("mpicc.openmpi")?, &find("mpiexec.openmpi")?, components))
+    }
+
+    /// The Open MPI that `cargo xtask guest --install-hosts` has installed, with these components for its windows.
+    pub fn newest_open_mpi(components: &str) -> Option<Self> {
+        let compiler = target().join("peers/openmpi/bin/mpicc");
+        let launcher = compiler.with_file_name("mpirun");
+        compiler.is_file().then(|| Self::open_mpi_at(compiler, &launcher, components))
+    }
+
+    fn open_mpi_at(compiler: PathBuf, launcher: &Path, components: &str) -> Self {
+        let words = ["--allow-run-as-root", "--oversubscribe", "--mca", "osc", components];
+        let launcher = launcher.display().to_string();
+        Self {
             name: "openmpi",
-            compiler: find("mpicc.openmpi")?,
+            compiler,
             launcher: std::iter::once(launcher).chain(words.map(str::to_owned)).collect(),
+            variables: Vec::new(),
+            is_ours: false,
+        }
+    }
+
+    /// The MPICH that `cargo xtask guest --install-hosts` has installed, with its own ABI.
+    pub fn newest_mpich() -> Option<Self> {
+        let compiler = target().join("peers/mpich/bin/mpicc");
+        let launcher = compiler.with_file_name("mpiexec").display().to_string();
+        compiler.is_file().then(|| Self {
+            name: "mpich",
+            compiler,
+            launcher: vec![launcher],
             variables: Vec::new(),
             is_ours: false,
         })

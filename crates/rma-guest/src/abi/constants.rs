@@ -21,6 +21,8 @@ pub(crate) struct Constants {
     pub(crate) min: usize,
     /// Handlers that end the job.
     pub(crate) fatal: [usize; 2],
+    /// The handler that lets calls answer their errors.
+    pub(crate) errors_return: usize,
     pub(crate) proc_null: c_int,
     pub(crate) undefined: c_int,
     /// nocheck, noprecede, noput, nostore, nosucceed.
@@ -54,6 +56,7 @@ pub(crate) const STANDARD: Constants = Constants {
     int: 0x209,
     min: 0x22,
     fatal: [0x141, 0x142],
+    errors_return: 0x143,
     proc_null: -3,
     undefined: -32766,
     asserts: [1024, 2048, 4096, 8192, 16384],
@@ -78,6 +81,7 @@ pub(super) const MPICH: Constants = Constants {
     int: 0x4c00_0405,
     min: 0x5800_0002,
     fatal: [0x5400_0000, 0x5400_0003],
+    errors_return: 0x5400_0001,
     proc_null: -1,
     undefined: -32766,
     asserts: [1024, 8192, 4096, 2048, 16384],
@@ -102,6 +106,7 @@ pub(super) const OPEN_MPI: Constants = Constants {
     int: 0,
     min: 0,
     fatal: [0; 2],
+    errors_return: 0,
     proc_null: -2,
     undefined: -32766,
     asserts: [1, 2, 4, 8, 16],
@@ -131,6 +136,7 @@ impl Constants {
                 int: variable("ompi_mpi_int"),
                 min: variable("ompi_mpi_op_min"),
                 fatal: [variable("ompi_mpi_errors_are_fatal"), variable("ompi_mpi_errors_abort")],
+                errors_return: variable("ompi_mpi_errors_return"),
                 ..OPEN_MPI
             },
         }

@@ -126,6 +126,7 @@ fn program(family: Family, constants: &Constants) -> String {
             ("MPI_MIN", c.min),
             ("MPI_ERRORS_ARE_FATAL", c.fatal[0]),
             ("MPI_ERRORS_ABORT", c.fatal[1]),
+            ("MPI_ERRORS_RETURN", c.errors_return),
         ] {
             compare(&mut text, name, handle);
         }
