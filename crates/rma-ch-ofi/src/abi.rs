@@ -239,6 +239,9 @@ structures! {
     open OpsAv = "struct fi_ops_av" {
         size: usize = "size",
         insert: Option<unsafe extern "C" fn(*mut FidAv, *const c_void, usize, *mut u64, u64, *mut c_void) -> c_int> = "insert",
+        insertsvc: *const c_void = "insertsvc",
+        insertsym: *const c_void = "insertsym",
+        remove: Option<unsafe extern "C" fn(*mut FidAv, *mut u64, usize, u64) -> c_int> = "remove",
     }
 
     /// `struct fid_av`.

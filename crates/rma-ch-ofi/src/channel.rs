@@ -259,7 +259,8 @@ impl OfiChannel {
 // channel, or by its registration there; both are dropped together with noting its token (`pump`, `take_credits`, `drop_all`),
 // and notes are reported later, before failures. A placement's memory is named only by its `Scatter` in the peer's
 // `ReceiveLane`, written within `deliver` and `pulled`, and dropped before `bulk_received` is called and before a failure is
-// noted. Besides registered bodies, which peers only read, the provider knows this channel's own buffers only.
+// noted; where it is read in place, the provider writes it until the read came back, which both wait for. Besides these and registered
+// bodies, which peers only read, the provider knows this channel's own buffers only.
 unsafe impl Channel for OfiChannel {
     fn capabilities(&self) -> Capabilities {
         Capabilities { name: "ofi", max_packet: self.limits.packet, bulk_from: self.limits.bulk_from }

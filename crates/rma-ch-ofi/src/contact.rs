@@ -99,6 +99,9 @@ impl OfiChannel {
         if state.broken.take().is_some() {
             self.broken -= 1;
         }
+        if let Link::Ready { address, .. } = self.peers[place].link {
+            self.fabric.forget(address);
+        }
         self.set_link(place, Link::Failed(failure.clone()));
         if tells {
             self.post_letter(peer, &Letter::GivenUp(failure.detail.clone()));

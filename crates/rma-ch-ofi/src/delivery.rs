@@ -252,7 +252,8 @@ impl OfiChannel {
                 turn.packets += 1;
                 match turn.sink.bulk(peer, lane, head, header.body) {
                     Placement::Into(scatter) => {
-                        let pull = Pull::new(scatter, offer, header.body, lane);
+                        let may_be_direct = self.fabric.reads_in_place();
+                        let pull = Pull::new(scatter, offer, header.body, lane, may_be_direct);
                         receive.body = Some(Arriving::Pull(pull));
                         self.begin_pull(place, lane)
                     }

@@ -1,4 +1,4 @@
-//! An endpoint for reliable datagrams, with what belongs to it. The only file that calls libfabric's objects.
+//! An endpoint for reliable datagrams, with what belongs to it. Only this file and `access` call libfabric's objects.
 //!
 //! Invariants: memory is freed when the endpoint that may use it is closed, registrations before the domain; every slot that
 //! was handed to the provider comes back once, by [`Fabric::collect`]. Knows no packet and no peer, only addresses.
@@ -26,11 +26,11 @@ const LATER: usize = 64;
 
 /// The endpoint.
 pub(crate) struct Fabric {
-    library: Library,
+    pub(crate) library: Library,
     info: *mut Info,
     fabric: *mut FidFabric,
     domain: *mut FidDomain,
-    av: *mut FidAv,
+    pub(crate) av: *mut FidAv,
     cq: *mut FidCq,
     ep: *mut FidEp,
     wait: Option<RawFd>,
@@ -44,7 +44,7 @@ pub(crate) struct Fabric {
     pins: bool,
     registrations: Registrations,
     address: Vec<u8>,
-    blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
 }
 
 // SAFETY: the objects belong to this value alone, and FI_THREAD_DOMAIN lets any thread use them, one at a time.
@@ -317,19 +317,6 @@ impl Fabric {
         self.registrations.withdraw(exposed);
     }
 
-    /// Fills the first bytes of a slot from a peer's memory.
-    pub(crate) fn read_remote(&mut self, place: SlotName, len: usize, from: (u64, u64, u64)) -> Handed {
-        let block = &self.blocks[place.block as usize];
-        assert!(len <= block.slot_len(), "{len} bytes of a slot of {}", block.slot_len());
-        let (memory, descriptor) = (block.slot(place.slot).cast::<c_void>(), block.descriptor());
-        let (peer, address, key) = from;
-        let context = block.context(place.slot);
-        self.handed(
-            self.on_ep(|ep| call!(ep, rma.read(memory, len, descriptor, peer, address, key, context))),
-            Handed::Over,
-        )
-    }
-
     /// Number of slots' bytes.
     pub(crate) fn slot_len(&self, block: u32) -> usize {
         self.blocks[block as usize].slot_len()
@@ -386,11 +373,11 @@ impl Fabric {
     }
 
     /// Asks the endpoint, while there is one.
-    fn on_ep(&self, ask: impl FnOnce(*mut FidEp) -> isize) -> isize {
+    pub(crate) fn on_ep(&self, ask: impl FnOnce(*mut FidEp) -> isize) -> isize {
         if self.ep.is_null() { -(libc::ENOTCONN as isize) } else { ask(self.ep) }
     }
 
-    fn handed(&self, answer: isize, good: Handed) -> Handed {
+    pub(crate) fn handed(&self, answer: isize, good: Handed) -> Handed {
         match answer {
             0 => good,
             _ if answer == -(FI_EAGAIN as isize) => Handed::NotNow,

@@ -1,7 +1,7 @@
 //! Packets over libfabric: a [`Channel`](rma_core::channel::Channel) for the networks that libfabric knows (InfiniBand, RoCE,
 //! Slingshot, EFA, and plain TCP for trying it out).
 //!
-//! What it owns: one endpoint for reliable datagrams with its completion queue and address vector (`fabric`), the memory that
+//! What it owns: one endpoint for reliable datagrams with its completion queue and address vector (`fabric`, `access`), the memory that
 //! packets leave from and arrive in (`block`), and for each peer in contact its lanes with credits (`peer`).
 //!
 //! * **The library** is found by `dlopen` when a channel is made (`library`); nothing is linked, so a program runs where it is
@@ -32,6 +32,7 @@
 //! concerned: the bytes are those of `wire`. Called by the engine under its lock, from one thread at a time.
 
 mod abi;
+mod access;
 mod bare;
 mod block;
 mod channel;

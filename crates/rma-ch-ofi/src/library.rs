@@ -15,6 +15,8 @@ pub(crate) struct Library {
     pub(crate) fabric: unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, *mut c_void) -> c_int,
     /// Whether a registration that is closed may stay.
     pub(crate) keeps_registrations: bool,
+    /// Whether taking an address out of the table closes the connection to it.
+    pub(crate) closes_removed: bool,
     version: unsafe extern "C" fn() -> u32,
     strerror: unsafe extern "C" fn(c_int) -> *const c_char,
 }
@@ -41,12 +43,21 @@ const ALL: (u32, u32) = (u32::MAX, 0);
 const CACHE: &str = "FI_MR_CACHE_MONITOR";
 const CACHE_OFF: &str = "disabled";
 
+/// An address that is taken out of rxm's table leaves its connection open, unless rxm is told to clean up. Over `tcp` it can be told from
+/// the first version on that is known to survive it; 1.17 crashes with a read under way.
+const CLEANUP: (&str, &str) = ("FI_AV_REMOVE_CLEANUP", "1");
+
+fn cleans_up(provider: &str, version: (u32, u32)) -> bool {
+    provider == "tcp;ofi_rxm" && version >= (2, 5)
+}
+
 /// Those of a provider in a version.
 fn defaults(provider: &str, version: (u32, u32)) -> impl Iterator<Item = (&'static str, &'static str)> {
     DEFAULTS
         .into_iter()
         .filter(move |(of, until, ..)| *of == provider && version < *until)
         .map(|(.., variable, value)| (variable, value))
+        .chain(cleans_up(provider, version).then_some(CLEANUP))
 }
 
 /// Sets each that the environment has not, before the library reads them with its first question: once, when it is loaded. None depends
@@ -69,9 +80,13 @@ impl Library {
         if let Some(library) = loaded.get(name) {
             return Ok(*library);
         }
+        // One that another library of the process has loaded may have read the environment before.
+        let is_told = || std::env::var_os(CLEANUP.0).is_some_and(|value| value == CLEANUP.1);
+        let was_told = !is_loaded(name) || is_told();
         let mut library = Self::open(name)?;
         set_defaults(provider, library.version());
         library.keeps_registrations = std::env::var_os(CACHE).is_none_or(|value| value != CACHE_OFF);
+        library.closes_removed = was_told && is_told() && cleans_up(provider, library.version());
         loaded.insert(name.to_owned(), library);
         Ok(library)
     }
@@ -120,6 +135,7 @@ impl Library {
                     unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, *mut c_void) -> c_int,
                 >(find(c"fi_fabric")?),
                 keeps_registrations: true,
+                closes_removed: false,
                 version: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> u32>(find(
                     c"fi_version",
                 )?),
@@ -157,6 +173,14 @@ impl Library {
     }
 }
 
+/// Whether the process has a library already.
+fn is_loaded(name: &str) -> bool {
+    let Ok(text) = CString::new(name) else { return false };
+    // SAFETY: a string; nothing is loaded.
+    let handle = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+    !handle.is_null()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,9 +194,8 @@ mod tests {
         let sizes = ["FI_OFI_RXM_BUFFER_SIZE", "FI_OFI_RXM_EAGER_LIMIT", "FI_OFI_RXM_MSG_RX_SIZE"];
         assert_eq!(names("tcp;ofi_rxm", (1, 17)), sizes);
         assert_eq!(names("tcp;ofi_rxm", (1, 19)), sizes);
-        for version in [(1, 20), (2, 5)] {
-            assert_eq!(names("tcp;ofi_rxm", version), ["FI_OFI_RXM_MSG_RX_SIZE"]);
-        }
+        assert_eq!(names("tcp;ofi_rxm", (1, 20)), ["FI_OFI_RXM_MSG_RX_SIZE"]);
+        assert_eq!(names("tcp;ofi_rxm", (2, 5)), ["FI_OFI_RXM_MSG_RX_SIZE", "FI_AV_REMOVE_CLEANUP"]);
         assert!(names("verbs;ofi_rxm", (2, 5)).contains(&"FI_OFI_RXM_USE_SRX"));
         assert!(names("efa", (1, 17)).is_empty());
     }

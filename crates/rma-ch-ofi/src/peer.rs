@@ -40,8 +40,10 @@ pub(crate) struct PeerState {
     pub(crate) read_block: Option<u32>,
     pub(crate) sending: [SendLane; 2],
     pub(crate) receiving: [ReceiveLane; 2],
-    /// Transfers under way to it.
+    /// Transfers under way to it, and reads of its bodies to where they belong.
     pub(crate) transfers: u32,
+    /// The slots of those reads, a bit each.
+    pub(crate) direct_reads: u32,
     /// A transfer was refused for now, and room is to be reported.
     pub(crate) wants_transfer: bool,
     /// Nothing has been sent to it yet: the first packet makes the provider connect.
@@ -145,6 +147,7 @@ impl PeerState {
             sending: [lane(0), lane(slots)],
             receiving: Default::default(),
             transfers: 0,
+            direct_reads: 0,
             wants_transfer: false,
             owes_hello: false,
             is_heard: false,
@@ -154,6 +157,11 @@ impl PeerState {
             lost: None,
             broken: None,
         }
+    }
+
+    /// The provider will come back from none of its transfers.
+    pub(crate) fn give_transfers_up(&mut self) {
+        (self.transfers, self.direct_reads) = (0, 0);
     }
 
     pub(crate) fn slot(&self, slot: u32) -> SlotName {

@@ -1,9 +1,12 @@
 //! A body that is being read from the peer's memory, part by part: what was asked for, and what is here.
+//!
+//! Parts go to slots, and are copied out in order; or at once to where they belong, where that is one piece of memory and may be.
 
 use crate::block::SlotName;
 use crate::wire::Offer;
 use rma_core::channel::Lane;
 use rma_core::datatype::Scatter;
+use rma_core::mem::WriteSpan;
 use std::collections::VecDeque;
 
 /// Bytes that are read at a time: what a core's own cache holds, so that the copy out costs little.
@@ -23,6 +26,18 @@ pub(crate) struct Pull {
     asked: u64,
     free: Vec<u32>,
     under_way: VecDeque<Part>,
+    /// Whether parts go to where they belong.
+    is_direct: bool,
+}
+
+/// A part to ask for.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    pub(crate) slot: u32,
+    pub(crate) len: usize,
+    pub(crate) from: Offer,
+    /// Where it goes, if not to the slot.
+    pub(crate) into: Option<WriteSpan>,
 }
 
 #[derive(Debug)]
@@ -33,10 +48,13 @@ struct Part {
 }
 
 impl Pull {
-    pub(crate) fn new(scatter: Scatter, offer: Offer, len: u64, lane: Lane) -> Self {
+    /// One that has not begun. With `may_be_direct` the placement's memory may be the provider's for the time of a read.
+    pub(crate) fn new(scatter: Scatter, offer: Offer, len: u64, lane: Lane, may_be_direct: bool) -> Self {
         let first = lane as u32 * PARTS;
         let free = (first..first + PARTS).collect();
-        Self { scatter, offer, len, asked: 0, free, under_way: VecDeque::new() }
+        let is_direct =
+            may_be_direct && scatter.peek(usize::MAX).is_some_and(|span| span.len() as u64 == len);
+        Self { scatter, offer, len, asked: 0, free, under_way: VecDeque::new(), is_direct }
     }
 
     /// Whether a read can be begun.
@@ -44,11 +62,15 @@ impl Pull {
         self.asked < self.len && !self.free.is_empty()
     }
 
-    /// The next part: a slot, the bytes that go there at most, and where they begin.
-    pub(crate) fn next(&self, longest: u64) -> Option<(u32, usize, Offer)> {
+    /// The next part, if there is a slot for it; reads have at most so many bytes.
+    pub(crate) fn next(&self, longest: usize) -> Option<Ask> {
         let slot = self.free.last().copied().filter(|_| self.can_ask())?;
-        let len = (self.len - self.asked).min(longest) as usize;
-        Some((slot, len, Offer { address: self.offer.address.wrapping_add(self.asked), ..self.offer }))
+        let longest = if self.is_direct { longest } else { longest.min(PART) };
+        let len = (self.len - self.asked).min(longest as u64) as usize;
+        let from = Offer { address: self.offer.address.wrapping_add(self.asked), ..self.offer };
+        let whole = if self.is_direct { self.scatter.peek(usize::MAX) } else { None };
+        let into = whole.map(|whole| whole.part(self.asked as usize, len));
+        Some(Ask { slot, len, from, into })
     }
 
     /// That part is asked for.
@@ -65,7 +87,9 @@ impl Pull {
         }
         while self.under_way.front().is_some_and(|part| part.is_here) {
             let Some(part) = self.under_way.pop_front() else { break };
-            self.scatter.write(read(SlotName { slot: part.slot, ..here }, part.len));
+            if !self.is_direct {
+                self.scatter.write(read(SlotName { slot: part.slot, ..here }, part.len));
+            }
             self.free.push(part.slot);
         }
         self.asked == self.len && self.under_way.is_empty()

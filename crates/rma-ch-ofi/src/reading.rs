@@ -1,14 +1,15 @@
 //! Bodies that are read from the peer's memory, part by part.
 //!
-//! Parts land in slots of this channel and are copied to where they belong. A read that its peer never answers cannot be
-//! called back, so memory that is not this channel's own is never handed to the provider for one: when such a peer is given
-//! up, its slots are left to it and the placement is free. The lane's packets behind the body wait in its `early` list.
+//! A read that its peer never answers cannot be called back. Where the connection to a lost peer can be closed, which ends its
+//! reads, parts go to where they belong, and its failure waits for them as for transfers. Elsewhere they land in slots
+//! of this channel and are copied: when such a peer is given up, its slots are left to it and the placement is free. The lane's packets
+//! behind the body wait in its `early` list. One of the few files with `unsafe`.
 
 use crate::block::{Purpose, SlotName};
 use crate::channel::{OfiChannel, Turn};
 use crate::fabric::{Done, Handed};
 use crate::peer::{Arriving, Link};
-use crate::pull::{PART, READ_SLOTS, lane_of};
+use crate::pull::{Ask, PART, READ_SLOTS, lane_of};
 use rma_core::channel::Lane;
 
 impl OfiChannel {
@@ -27,7 +28,7 @@ impl OfiChannel {
     pub(crate) fn pull(&mut self, place: usize, lane: Lane) -> bool {
         let mut moved = false;
         loop {
-            let longest = self.fabric.longest_read().unwrap_or(0).min(PART) as u64;
+            let longest = self.fabric.longest_read().unwrap_or(0);
             let state = &mut self.peers[place];
             let (Link::Ready { address, .. }, Some(block)) = (&state.link, state.read_block) else {
                 return moved;
@@ -36,11 +37,21 @@ impl OfiChannel {
             if state.broken.is_some() {
                 return moved;
             }
-            let Some((slot, len, from)) = pull.next(longest) else { return moved };
-            let from = (*address, from.address, from.key);
-            match self.fabric.read_remote(SlotName { block, slot }, len, from) {
+            let Some(Ask { slot, len, from, into }) = pull.next(longest) else { return moved };
+            let (name, from) = (SlotName { block, slot }, (*address, from.address, from.key));
+            let handed = match into {
+                None => self.fabric.read_remote(name, len, from),
+                // SAFETY: a placement's memory stays until its body was received, which is when the slot came back, or the peer's
+                // failure is reported (C4). That waits until its slots came back or it was forgotten (`report_failures`).
+                Some(memory) => unsafe { self.fabric.read_remote_into(name, memory, from) },
+            };
+            match handed {
                 Handed::Over | Handed::Taken => {
                     pull.on_asked(slot, len);
+                    if into.is_some() {
+                        state.direct_reads |= 1 << slot;
+                        state.transfers += 1;
+                    }
                     moved = true;
                 }
                 Handed::NotNow => {
@@ -57,6 +68,11 @@ impl OfiChannel {
 
     /// A part is here, or never will be.
     pub(crate) fn pulled(&mut self, place: usize, done: Done, turn: &mut Turn<'_>) {
+        let (state, slot) = (&mut self.peers[place], 1 << done.place.slot);
+        if state.direct_reads & slot != 0 {
+            state.direct_reads -= slot;
+            state.transfers -= 1;
+        }
         if let Err(why) = done.outcome {
             self.note_broken(place, why);
             return;

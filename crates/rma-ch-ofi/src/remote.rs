@@ -2,8 +2,9 @@
 //!
 //! A write asks for a completion when its bytes are at the peer (`FI_DELIVERY_COMPLETE`), so an answer means what clause R4 wants.
 //! Neither can be called back. So the failure of a peer waits until the provider has come back from every transfer to it; a
-//! connection that has broken ends them. One that does not break although the peer is lost (a cable was pulled) is ended with the
-//! endpoint, after a while: memory is never left to a transfer whose answer was given.
+//! connection that has broken, or is closed with the peer's address ([`crate::fabric::Fabric::forget`]), ends them. Where a provider
+//! closes none, one that does not break although the peer is lost (a cable was pulled) is ended with the endpoint, after a while:
+//! memory is never left to a transfer whose answer was given.
 //!
 //! A buffer is registered for its own transfer where the provider wants that, as bodies are ([`crate::registration`]).
 
@@ -28,15 +29,21 @@ const REGISTERED_FROM: usize = 64 << 10;
 const UNREGISTERED_FROM: usize = 8 << 10;
 
 impl OfiChannel {
-    /// Whether puts and gets may be transfers.
+    /// Whether puts may be transfers: what is under way to a window must end with its exposure.
+    fn has_writes(&self) -> bool {
+        self.fabric.pins() || self.limits.transfers
+    }
+
+    /// Whether gets may be: reads from a lost peer must end before it is reported.
     fn has_transfers(&self) -> bool {
-        self.fabric.longest_read().is_some() && (self.fabric.pins() || self.limits.transfers)
+        self.fabric.longest_read().is_some() && (self.has_writes() || self.fabric.forgets())
     }
 
     pub(crate) fn transfer_limits(&self) -> Option<TransferLimits> {
         let longest = self.fabric.longest_read().filter(|_| self.has_transfers())?;
         let from = if self.fabric.registers() { REGISTERED_FROM } else { UNREGISTERED_FROM }.min(longest);
-        Some(TransferLimits { write_from: from, read_from: from, longest })
+        let write_from = if self.has_writes() { from } else { TransferLimits::NEVER };
+        Some(TransferLimits { write_from, read_from: from, longest })
     }
 
     pub(crate) fn as_remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
@@ -152,7 +159,12 @@ impl OfiChannel {
                     self.failures.push((peer, failure, since));
                     continue;
                 }
-                self.shut();
+                match self.fabric.forgets() {
+                    // Its connection is closed: the provider has no way to the memory any more.
+                    true => self.transfers.give_up(|of| of == place),
+                    false => self.shut(),
+                }
+                self.peers[place].give_transfers_up();
             }
             for token in self.transfers.take_lost(place) {
                 turn.sink.transferred(token, Err(TransferError::Lost));
@@ -165,9 +177,9 @@ impl OfiChannel {
     /// Closes the endpoint, and with it the contact to all peers.
     fn shut(&mut self) {
         self.fabric.shut();
-        self.transfers.give_up();
+        self.transfers.give_up(|_| true);
         for place in 0..self.peers.len() {
-            self.peers[place].transfers = 0;
+            self.peers[place].give_transfers_up();
             let detail =
                 "the endpoint was closed, since a transfer to another process did not end".to_owned();
             self.fail(place, Failure { kind: FailureKind::Dead, detail }, true);
@@ -180,14 +192,14 @@ impl OfiChannel {
     }
 }
 
-// SAFETY: R3 and R6. A buffer is handed to the provider by one transfer, which is answered when the provider has come back from it
-// or the endpoint is closed (`on_transfer_over`, `shut`). Exposed memory is registered until it is withdrawn, and the provider's
-// end of a registration ends all access by devices (`Fabric::pins`); over other providers `RMA_OFI_TRANSFERS` accepts that it does
-// not.
+// SAFETY: R3 and R6. A buffer is handed to the provider by one transfer, which is answered when the provider has come back from it,
+// its connection is closed, or the endpoint is (`on_transfer_over`, `report_failures`, `shut`). Exposed memory is registered until it is
+// withdrawn, and the provider's end of a registration ends all access by devices (`Fabric::pins`); over other providers peers
+// may only read, which the system refuses where memory has gone, or `RMA_OFI_TRANSFERS` accepts writes.
 unsafe impl RemoteMemory for OfiChannel {
     unsafe fn expose(&mut self, memory: WriteSpan) -> Result<Exposure, Failure> {
         // SAFETY: the caller's promise.
-        let exposed = unsafe { self.fabric.expose(memory.as_read(), true) };
+        let exposed = unsafe { self.fabric.expose(memory.as_read(), self.has_writes()) };
         let exposed = exposed.map_err(|detail| Failure { kind: FailureKind::Unreachable, detail })?;
         self.transfers.last_exposure += 1;
         self.transfers.exposures.insert(self.transfers.last_exposure, exposed);
@@ -212,6 +224,9 @@ unsafe impl RemoteMemory for OfiChannel {
         to: RemotePlace,
         token: TransferToken,
     ) -> Result<Issued, Failure> {
+        if !self.has_writes() {
+            return Ok(Issued::Never);
+        }
         // SAFETY: the caller's buffer is this channel's until the answer (R3).
         unsafe { self.begin_transfer(peer, (from, false), to, token) }
     }

@@ -36,8 +36,9 @@ impl Transfers {
         of_it.into_iter().map(|(_, token)| token).collect()
     }
 
-    /// Gives all up that the provider has not come back from: it has no way to them any more.
-    pub(crate) fn give_up(&mut self) {
-        self.lost.extend(self.under_way.drain().map(|(_, transfer)| (transfer.place, transfer.token)));
+    /// Gives those to such peers up that the provider has not come back from: it has no way to them any more. Their slots stay its own.
+    pub(crate) fn give_up(&mut self, is_of: impl Fn(usize) -> bool) {
+        let given_up = self.under_way.extract_if(|_, transfer| is_of(transfer.place));
+        self.lost.extend(given_up.map(|(_, transfer)| (transfer.place, transfer.token)));
     }
 }

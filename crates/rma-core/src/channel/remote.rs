@@ -41,12 +41,29 @@ use crate::mem::{ReadSpan, WriteSpan};
 /// What transfers to a peer can do, as plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferLimits {
-    /// Shortest write that costs less than a packet with the same bytes.
+    /// Shortest write that costs less than a packet with the same bytes; [`TransferLimits::NEVER`] where there are reads only.
     pub write_from: usize,
     /// Shortest read that costs less than a packet that asks for the bytes, and one that brings them.
     pub read_from: usize,
     /// Longest transfer; at least both of the others.
     pub longest: usize,
+}
+
+impl TransferLimits {
+    /// No length at all: writes are answered with [`Issued::Never`].
+    pub const NEVER: usize = usize::MAX;
+
+    /// Whether memory is written, too.
+    #[must_use]
+    pub fn has_writes(&self) -> bool {
+        self.write_from != Self::NEVER
+    }
+
+    /// The same for a program that says the shortest transfer.
+    pub(crate) fn with_shortest(self, from: usize) -> Self {
+        let write_from = if self.has_writes() { from } else { Self::NEVER };
+        Self { write_from, read_from: from, ..self }
+    }
 }
 
 /// The channel's name for memory that it has exposed.
@@ -141,4 +158,18 @@ pub unsafe trait RemoteMemory {
         from: RemotePlace,
         token: TransferToken,
     ) -> Result<Issued, Failure>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TransferLimits;
+
+    #[test]
+    fn a_program_makes_no_writes_where_there_are_reads_only() {
+        let both = TransferLimits { write_from: 8000, read_from: 9000, longest: 1 << 20 };
+        assert_eq!(both.with_shortest(1), TransferLimits { write_from: 1, read_from: 1, ..both });
+        let reads = TransferLimits { write_from: TransferLimits::NEVER, ..both };
+        let shortest = reads.with_shortest(1);
+        assert_eq!((shortest.has_writes(), shortest.read_from), (false, 1));
+    }
 }

@@ -98,7 +98,7 @@ impl RemoteAccess {
         let limits = channel.transfers(peer)?;
         Some(match self.from {
             0 => limits,
-            from => TransferLimits { write_from: from, read_from: from, ..limits },
+            from => limits.with_shortest(from),
         })
     }
 

@@ -27,7 +27,8 @@ struct Remote {
 impl Remote {
     /// Exposes `SIZE` bytes of rank 1; `None` when transfers are not offered.
     fn new(world: &mut World<'_>) -> Option<Self> {
-        let limits = world.rank(0).channel().transfers(Peer(1))?;
+        // Each of these tests writes.
+        let limits = world.rank(0).channel().transfers(Peer(1)).filter(TransferLimits::has_writes)?;
         assert!(limits.longest >= limits.write_from.max(limits.read_from), "R1: {limits:?}");
         world.introduce(0, 1);
         let body = Body::with_pattern(SIZE, Shape::Contiguous, 99);
