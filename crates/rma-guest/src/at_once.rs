@@ -130,7 +130,8 @@ fn step(buffers: usize, rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
 /// The same with the rank in its lower half.
 #[inline(always)]
 fn aim(buffers: usize, rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
-    step(buffers, rank, kind, op).map(|step| step >> u32::BITS << u32::BITS | rank.0 as u64)
+    // Not the rank's own sign again, which would be kept for this.
+    step(buffers, rank, kind, op).map(|step| step >> u32::BITS << u32::BITS | u64::from(rank.0 as u32))
 }
 
 /// # Safety

@@ -2,7 +2,7 @@
 
 use crate::abi::{Handle, OPERATIONS};
 use crate::errors::{ERR_OP, Failure};
-use crate::fixed::Fixed;
+use crate::fixed::{FACTORS, Fixed};
 use crate::library::host;
 use crate::memory::handle;
 use crate::ours;
@@ -11,7 +11,7 @@ use crate::table::Table;
 static KNOWN: Table<32> = Table::new();
 
 /// The library's codes of these, in the highest 16 bits.
-static PREDEFINED: Fixed<256> = Fixed::new();
+static PREDEFINED: Fixed<256, { FACTORS[2] }> = Fixed::new();
 
 /// The library's codes of an operation, from bit 48 on, if they are found at once, as for datatypes.
 #[inline(always)]

@@ -88,7 +88,7 @@ pub(crate) fn close() {
 /// By the lower half of the handle, which is all of it where handles are numbers.
 #[inline(always)]
 fn place_of(win: Handle) -> &'static Place {
-    &ALL[fixed::place_of::<PLACES>(win)]
+    &ALL[fixed::place_of::<PLACES, { fixed::FACTORS[0] }>(win)]
 }
 
 #[cfg(test)]

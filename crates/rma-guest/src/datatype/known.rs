@@ -4,7 +4,7 @@ use super::build::build;
 use crate::abi::{DATATYPES, Handle};
 use crate::attribute::not_copied;
 use crate::errors::Failure;
-use crate::fixed::Fixed;
+use crate::fixed::{FACTORS, Fixed};
 use crate::library::host;
 use crate::memory::handle;
 use crate::table::Table;
@@ -20,7 +20,7 @@ static KNOWN: Table<256> = Table::new();
 static COMMITTED: Table<64> = Table::new();
 
 /// Of these the predefined ones; each value has the library's codes in its upper half, and the size in the lower.
-static PREDEFINED: Fixed<4096> = Fixed::new();
+static PREDEFINED: Fixed<4096, { FACTORS[1] }> = Fixed::new();
 
 /// A predefined datatype.
 #[derive(Clone, Copy, Debug)]
