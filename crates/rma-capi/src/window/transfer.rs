@@ -351,6 +351,12 @@ impl<C: Wide> Target<C> {
         Self { rank, disp, count, datatype }
     }
 
+    /// Rank and displacement as the program gave them.
+    #[inline(always)]
+    pub(crate) fn as_given(&self) -> (c_int, MPI_Aint) {
+        (self.rank, self.disp)
+    }
+
     /// Where the target is; `None` for what [`Target::nowhere`] sees to.
     #[inline]
     pub(crate) fn place(&self) -> Option<(Rank, Disp)> {

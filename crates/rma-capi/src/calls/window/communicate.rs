@@ -30,7 +30,7 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first try_get(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win).is_some(), then get_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
+    raises Raiser::Win(win), first try_get::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win), then get_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
     |_| {
         get(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
     }

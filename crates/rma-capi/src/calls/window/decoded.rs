@@ -5,13 +5,13 @@
 //! more); else they hand the same value to the engine. Handles of operation and datatype come along for the texts of errors alone.
 
 use crate::abi::*;
-use crate::arguments::Memory;
+use crate::arguments::{Memory, Wide};
 use crate::entry::{Named, call};
 use crate::errors::Raiser;
 use crate::op;
 use crate::overlap::check_spans_apart;
 use crate::window::handle_cache::find_cached;
-use crate::window::transfer::{ORIGIN_AND_RESULT, named, spans_apart, swap};
+use crate::window::transfer::{self, ORIGIN_AND_RESULT, Origin, Target, named, spans_apart, swap};
 use crate::window::{self, Win, find};
 use rma::Result;
 use rma_core::datatype::BasicType;
@@ -62,6 +62,23 @@ pub(super) extern "C" fn put<N: Named>(from: ReadSpan, rank: Rank, disp: Disp, w
     call(N::NAME, move || Raiser::Win(win), move |_| window::get(win)?.inner.put(from, rank, disp))
 }
 
+/// `MPI_Put` of as many elements of one type on both sides, which are not for the direct path: its arguments without those that the
+/// call says twice, in the registers in which it has them.
+#[cold]
+#[inline(never)]
+#[allow(improper_ctypes_definitions)] // as above
+pub(super) extern "C" fn put_alike<N: Named, C: Wide>(
+    address: Memory,
+    count: C,
+    datatype: MPI_Datatype,
+    rank: c_int,
+    disp: MPI_Aint,
+    win: MPI_Win,
+) -> c_int {
+    let (origin, target) = (Origin::new(address, count, datatype), Target::new(rank, disp, count, datatype));
+    call(N::NAME, move || Raiser::Win(win), move |_| transfer::put(origin, target, win))
+}
+
 /// `MPIX_Put_notify`, which is done but for a thread of its target that may sleep.
 #[cold]
 #[inline(never)]
@@ -79,6 +96,22 @@ pub(super) fn wake_notified<N: Named>(rank: Rank, win: MPI_Win) -> c_int {
 #[allow(improper_ctypes_definitions)] // as above
 pub(super) extern "C" fn get<N: Named>(to: WriteSpan, rank: Rank, disp: Disp, win: MPI_Win) -> c_int {
     call(N::NAME, move || Raiser::Win(win), move |_| window::get(win)?.inner.get(to, rank, disp))
+}
+
+/// `MPI_Get`, as [`put_alike`].
+#[cold]
+#[inline(never)]
+#[allow(improper_ctypes_definitions)] // as above
+pub(super) extern "C" fn get_alike<N: Named, C: Wide>(
+    address: Memory,
+    count: C,
+    datatype: MPI_Datatype,
+    rank: c_int,
+    disp: MPI_Aint,
+    win: MPI_Win,
+) -> c_int {
+    let (origin, target) = (Origin::new(address, count, datatype), Target::new(rank, disp, count, datatype));
+    call(N::NAME, move || Raiser::Win(win), move |_| transfer::get(origin, target, win))
 }
 
 /// `MPI_Accumulate` of elements without gaps.

@@ -22,13 +22,25 @@ use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::window::{DirectPath, RunStep, WordStep};
 use std::ffi::c_int;
 
-/// `MPI_Put` of as many elements of one type on both sides; `None` when the slow path has to be taken.
+/// `MPI_Put` of as many elements of one type on both sides; `None` when it is not that.
 #[inline(always)]
 pub(super) fn try_put<N: Named, C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
     win: MPI_Win,
 ) -> Option<c_int> {
+    let target = same_sides(origin, target)?;
+    Some(match put_of_alike::<N, C>(origin, &target, win) {
+        Some(code) => code,
+        None => {
+            let (rank, disp) = target.as_given();
+            decoded::put_alike::<N, C>(origin.address, origin.count, origin.datatype, rank, disp, win)
+        }
+    })
+}
+
+#[inline(always)]
+fn put_of_alike<N: Named, C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<c_int> {
     let path = find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
     let from = origin.address.readable_place(len)?;
@@ -64,13 +76,40 @@ pub(super) fn try_put_notify<N: Named, C: Wide>(
     Some(if may_sleep { decoded::wake_notified::<N>(rank, win) } else { 0 })
 }
 
-/// `MPI_Get`, where it can be no more than a copy; `None` when the slow path has to be taken, which decodes anew: to hand on what is
-/// decoded here would take more registers than there are free ones.
+/// `MPI_Get`, likewise.
 #[inline(always)]
-pub(super) fn try_get<C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<()> {
+pub(super) fn try_get<N: Named, C: Wide>(
+    origin: &Origin<C>,
+    target: &Target<C>,
+    win: MPI_Win,
+) -> Option<c_int> {
+    let target = same_sides(origin, target)?;
+    Some(match get_of_alike::<N, C>(origin, &target, win) {
+        Some(code) => code,
+        None => {
+            let (rank, disp) = target.as_given();
+            decoded::get_alike::<N, C>(origin.address, origin.count, origin.datatype, rank, disp, win)
+        }
+    })
+}
+
+#[inline(always)]
+fn get_of_alike<N: Named, C: Wide>(origin: &Origin<C>, target: &Target<C>, win: MPI_Win) -> Option<c_int> {
     let path = find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
-    path.try_get(origin.address.writable_place(len)?, rank, disp).then_some(())
+    let to = origin.address.writable_place(len)?;
+    Some(if path.try_get(to, rank, disp) { 0 } else { decoded::get::<N>(to, rank, disp, win) })
+}
+
+/// The target of a call that says the same of both sides. What it says twice is then in registers once, which leaves enough of them
+/// for a call to save none.
+#[inline(always)]
+fn same_sides<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Option<Target<C>> {
+    if !is_same(origin, target) {
+        return otherwise();
+    }
+    let (rank, disp) = target.as_given();
+    Some(Target::new(rank, disp, origin.count, origin.datatype))
 }
 
 /// `MPI_Get` otherwise, as [`put_decoded`].
@@ -86,7 +125,8 @@ pub(super) fn get_decoded<N: Named, C: Wide>(
     Some(if path.try_get(to, rank, disp) { 0 } else { decoded::get::<N>(to, rank, disp, win) })
 }
 
-/// `MPI_Accumulate` of aligned words on memory that is mapped, as [`try_get`]: of one, an atomic step.
+/// `MPI_Accumulate` of aligned words on memory that is mapped: of one, an atomic step. `None` when the slow path has to be taken, which
+/// decodes anew: to hand on what is decoded here would take more registers than there are free ones.
 #[inline(always)]
 pub(super) fn try_accumulate<C: Wide>(
     origin: &Origin<C>,
