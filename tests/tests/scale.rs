@@ -8,6 +8,9 @@ use rma_tests::scale::{PHASES, measure};
 #[global_allocator]
 static ALLOCATOR: Weighing = Weighing;
 
+/// Most bytes of an idle window at one rank, besides its control block.
+const WINDOW: i64 = 3584;
+
 /// Most bytes of a simulated channel of a rank in contact with thirteen others: jobs of 10⁵ ranks fit into memory.
 const CHANNEL: i64 = 20 << 10;
 
@@ -24,6 +27,7 @@ fn an_idle_window_weighs_the_same_at_2_and_256_and_10_000_ranks() {
         let window = made.first - before.first;
         assert_eq!(made.engines - before.engines, others * window, "{ranks} ranks: the same everywhere");
         assert_eq!(*idle.get_or_insert(window), window, "{ranks} ranks: an idle window");
+        assert!(window <= WINDOW, "{ranks} ranks: {window} bytes for an idle window");
         for found in &found[2..] {
             let Some(phase) = found.phase else { continue };
             let (least, most) = phase.budget(u64::from(ranks));

@@ -11,11 +11,13 @@
 use super::Flavor;
 use crate::host::SegmentRequest;
 use crate::notification::{MOST_COUNTERS, USUAL_COUNTERS};
+use std::collections::BTreeMap;
 
 /// Hints by key: those given and, for the others, the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    given: [Option<Box<str>>; TABLE.len()],
+    /// By the table's keys: most windows are given none.
+    given: BTreeMap<&'static str, Box<str>>,
 }
 
 struct Hint {
@@ -30,7 +32,7 @@ struct Hint {
     is_fixed: bool,
 }
 
-const TABLE: [Hint; 11] = [
+static TABLE: [Hint; 11] = [
     Hint { key: "no_locks", read: boolean, default: Some("false"), concerns: all, is_fixed: false },
     Hint {
         key: "accumulate_ordering",
@@ -94,23 +96,20 @@ impl Hints {
 
     /// Takes a value for a key; answers whether both were understood.
     pub fn set(&mut self, key: &str, value: &str) -> bool {
-        let read = place(key).and_then(|at| Some((at, (TABLE[at].read)(value.trim())?)));
-        read.map(|(at, value)| self.given[at] = Some(value.into())).is_some()
+        let read = of(key).and_then(|hint| Some((hint.key, (hint.read)(value.trim())?)));
+        read.map(|(key, value)| self.given.insert(key, value.into())).is_some()
     }
 
     /// Takes over what is given in `other` and may change after creation.
     pub(crate) fn update(&mut self, other: &Self) {
-        for (at, value) in other.given.iter().enumerate() {
-            if let (false, Some(value)) = (TABLE[at].is_fixed, value) {
-                self.given[at] = Some(value.clone());
-            }
-        }
+        let may_change = |key| of(key).is_some_and(|hint| !hint.is_fixed);
+        let given = other.given.iter().filter(|(key, _)| may_change(key));
+        self.given.extend(given.map(|(key, value)| (*key, value.clone())));
     }
 
     /// The value in force for a key.
     pub fn get(&self, key: &str) -> Option<&str> {
-        let at = place(key)?;
-        self.given[at].as_deref().or(TABLE[at].default)
+        self.given.get(key).map(|value| &**value).or_else(|| of(key)?.default)
     }
 
     /// What is in force for a window: keys with values, those that do not concern it left out.
@@ -151,8 +150,8 @@ impl Hints {
     }
 }
 
-fn place(key: &str) -> Option<usize> {
-    TABLE.iter().position(|hint| hint.key == key)
+fn of(key: &str) -> Option<&'static Hint> {
+    TABLE.iter().find(|hint| hint.key == key)
 }
 
 fn all(_: Flavor) -> bool {
