@@ -145,20 +145,23 @@ impl<'a> Domain<'a> {
         Some(self.note_range(kind, self.offset(place) as u64, place.len() as u64))
     }
 
-    /// Copies what is more than one store, with a note. Kept out of the way of single words.
+    /// Copies what is more than one store, with a note. Kept out of the way of single words. A flush waits for each store, those of
+    /// a further call and of what is kept over it too, so what is short is copied in line.
     #[inline(never)]
     pub(crate) fn put_noted(self, place: WriteSpan, origin: ReadSpan) {
         // The thread is the one that communicates in most programs.
         let slot = self.node_domain.noted.get().first();
-        let Some(slot) = slot.filter(|_| announcer::has_first_word() && !is_word(place)) else {
+        let is_longer = place.len() > size_of::<u64>();
+        let Some(slot) = slot.filter(|_| announcer::has_first_word() && is_longer) else {
             return self.put_noted_next(place, origin);
         };
         let (start, len) = (self.offset(place) as u64, place.len() as u64);
         let _note = slot.begin(self.target_domain.name, OperationKind::Put, start, len);
-        place.write_from(origin);
+        place.write_in_line(origin);
     }
 
     /// Its own function, so that what it keeps over its calls costs the one above nothing.
+    #[cold]
     #[inline(never)]
     fn put_noted_next(self, place: WriteSpan, origin: ReadSpan) {
         let _note = self.note(OperationKind::Put, place);

@@ -6,6 +6,8 @@
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 const WORD: usize = size_of::<u64>();
+/// As elsewhere, where it makes a difference.
+pub(super) const MAX_SHORT: usize = 64;
 
 /// Copies `len` bytes from `from` to `to`, as if through a buffer in between.
 ///
@@ -35,6 +37,15 @@ pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, len: usize) {
         // byte it has written.
         unsafe { copy_descending(to, from, len) }
     }
+}
+
+/// [`copy_bytes`] of at most [`MAX_SHORT`].
+///
+/// # Safety
+/// As [`copy_bytes`].
+pub(super) unsafe fn copy_short_in_line(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { copy_bytes(to, from, len) }
 }
 
 /// [`copy_bytes`], if it is one store of the processor; says whether it was, and copies nothing otherwise.
