@@ -51,6 +51,10 @@ fn cleans_up(provider: &str, version: (u32, u32)) -> bool {
     provider == "tcp;ofi_rxm" && version >= (2, 5)
 }
 
+/// Libraries of Omni-Path that providers bring along take the process's signals (SIGTERM, SIGINT, SIGSEGV and others) when they are
+/// loaded, unless these are set; the handlers are the program's.
+const HANDLERS: [(&str, &str); 2] = [("HFI_NO_BACKTRACE", "1"), ("IPATH_NO_BACKTRACE", "1")];
+
 /// Those of a provider in a version.
 fn defaults(provider: &str, version: (u32, u32)) -> impl Iterator<Item = (&'static str, &'static str)> {
     DEFAULTS
@@ -60,11 +64,11 @@ fn defaults(provider: &str, version: (u32, u32)) -> impl Iterator<Item = (&'stat
         .chain(cleans_up(provider, version).then_some(CLEANUP))
 }
 
-/// Sets each that the environment has not, before the library reads them with its first question: once, when it is loaded. None depends
+/// Sets each that the environment has not, before it is read: once, when the library is loaded, or asked the first question. None depends
 /// on another one.
-fn set_defaults(provider: &str, version: (u32, u32)) {
+fn set_defaults(variables: impl Iterator<Item = (&'static str, &'static str)>) {
     let unset = |variable: &str| std::env::var_os(variable).is_none();
-    for (variable, value) in defaults(provider, version).filter(|(variable, _)| unset(variable)) {
+    for (variable, value) in variables.filter(|(variable, _)| unset(variable)) {
         // SAFETY: once in the life of a process, when it joins its job. Threads of a program that read the environment in C while it
         // does so break the rules of every library that sets a variable.
         unsafe { std::env::set_var(variable, value) };
@@ -83,8 +87,9 @@ impl Library {
         // One that another library of the process has loaded may have read the environment before.
         let is_told = || std::env::var_os(CLEANUP.0).is_some_and(|value| value == CLEANUP.1);
         let was_told = !is_loaded(name) || is_told();
+        set_defaults(HANDLERS.into_iter());
         let mut library = Self::open(name)?;
-        set_defaults(provider, library.version());
+        set_defaults(defaults(provider, library.version()));
         library.keeps_registrations = std::env::var_os(CACHE).is_none_or(|value| value != CACHE_OFF);
         library.closes_removed = was_told && is_told() && cleans_up(provider, library.version());
         loaded.insert(name.to_owned(), library);
