@@ -1,6 +1,6 @@
 //! Every form of the copy against `copy_within` of a slice: lengths around each change of method, alignments, overlap.
 
-use super::copy::{copy_at_once, copy_bytes};
+use super::copy::{MAX_SHORT, copy_at_once, copy_bytes, copy_short_in_line};
 use super::testing::memory;
 use super::{ReadSpan, WriteSpan};
 
@@ -32,7 +32,7 @@ pub(super) fn check(copy: Copy, least: usize) {
 }
 
 fn check_one(copy: Copy, len: usize, to: usize, from: usize) {
-    let mut expected: Vec<u8> = (0..2 * len + 256).map(|i| (i ^ i >> 8).wrapping_mul(31) as u8).collect();
+    let mut expected: Vec<u8> = (0..2 * len + 300).map(|i| (i ^ i >> 8).wrapping_mul(31) as u8).collect();
     let mut found = expected.clone();
     expected.copy_within(from..from + len, to);
     assert!(to + len <= found.len() && from + len <= found.len());
@@ -42,9 +42,19 @@ fn check_one(copy: Copy, len: usize, to: usize, from: usize) {
     assert!(found == expected, "copy of {len} bytes from {from} to {to}");
 }
 
+/// Checks a form for short copies alone.
+fn check_short(copy: Copy, longest: usize) {
+    for len in 0..=longest {
+        for (to, from) in [(64, 200), (200, 64), (65, 64), (64, 65), (70, 64), (77, 77)] {
+            check_one(copy, len, to, from);
+        }
+    }
+}
+
 #[test]
 fn the_chosen_form_copies() {
     check(copy_bytes, 0);
+    check_short(copy_short_in_line, MAX_SHORT);
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -55,6 +65,7 @@ mod generic;
 #[test]
 fn the_generic_form_copies() {
     check(generic::copy_bytes, 0);
+    check_short(generic::copy_short_in_line, generic::MAX_SHORT);
 }
 
 /// Checks that one form copies aligned words of 4 and 8 bytes, and of what is more than one store nothing.
