@@ -91,9 +91,10 @@ impl Aim {
         BasicType::from_code((self.0 >> 40) as u8)
     }
 
+    /// Of a type without gaps; its size is a load, not a choice among all types.
     #[inline(always)]
     fn element(self) -> Option<(BasicType, u64)> {
-        self.basic().map(|basic| (basic, basic.size() as u64))
+        self.basic().map(|basic| (basic, dense_size(self.datatype())))
     }
 
     /// What is done with elements of which type.
@@ -132,7 +133,21 @@ fn accumulate_one(
     Some(path.try_accumulate(from, WordStep::accumulate(op, basic), op, rank, disp))
 }
 
-/// Likewise.
+/// The same of another number of elements: apart, so that one element needs no room for what these need.
+#[inline(never)]
+fn accumulate_more(
+    path: &DirectPath<'_>,
+    origin: Memory,
+    count: c_int,
+    rank: Rank,
+    aim: Aim,
+    disp: MPI_Aint,
+) -> Option<()> {
+    let target = aim.target(rank.0 as c_int, disp, count);
+    accumulate_words(path, &aim.origin(origin, count), &target, aim.op())
+}
+
+/// Of one element.
 #[inline(always)]
 fn fetch_one(
     path: &DirectPath<'_>,
@@ -246,7 +261,7 @@ for_guest! {
         |path| path.try_get(origin.writable_place(len)?, Rank(rank), Disp(disp)),
         else MPI_Get_c(origin, len as MPI_Count, MPI_BYTE, rank as c_int, disp as MPI_Aint, len as MPI_Count, MPI_BYTE, place.handle());
     fn accumulate(origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_accumulate";
-        |path| if count == 1 { accumulate_one(path, origin, Rank(rank), aim, disp)? } else { accumulate_words(path, &aim.origin(origin, count), &aim.target(rank as c_int, disp, count), aim.op()).is_some() },
+        |path| if count == 1 { accumulate_one(path, origin, Rank(rank), aim, disp)? } else { accumulate_more(path, origin, count, Rank(rank), aim, disp).is_some() },
         else MPI_Accumulate(origin, count, aim.datatype(), rank as c_int, disp, count, aim.datatype(), aim.op(), place.handle());
     fn get_accumulate(origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_get_accumulate";
         |path| if count == 1 { fetch_one(path, origin, result, aim.peer(), aim, disp)? } else { get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(aim.rank(), disp, count), aim.op()).is_some() },
