@@ -8,6 +8,11 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 impl Fabric {
+    /// Whether peers may access memory of this process.
+    pub(crate) fn exposes(&self) -> bool {
+        self.registrations.are_used()
+    }
+
     /// Whether [`Fabric::forget`] ends all access to memory of this process by a peer, and for reads from it.
     pub(crate) fn forgets(&self) -> bool {
         self.library.closes_removed

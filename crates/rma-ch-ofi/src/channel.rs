@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 const NEWS_EVERY: u32 = 32;
 /// How long the lower channel may take to say what became of a peer that the provider does not reach.
 const VERDICT: Duration = Duration::from_secs(2);
+/// How long it takes the provider to find nothing, at most: it has moved bytes where that takes longer.
+const NOTHING: Duration = Duration::from_micros(3);
 /// How long the provider may take to connect until a sleep is risked. Some connect within polls only, and do not wake for that.
 const CONNECTING: Duration = Duration::from_secs(10);
 /// Packets of credits alone that can be under way from a peer: each returns at least half of a lane's, answers an
@@ -371,7 +373,9 @@ unsafe impl Channel for OfiChannel {
             if self.is_news_due || is_eager || self.polls.is_multiple_of(NEWS_EVERY) {
                 self.poll_life(&mut turn);
             }
+            let began = self.serves().then(Instant::now);
             self.collect(&mut turn);
+            turn.moved |= began.is_some_and(|began| began.elapsed() > NOTHING);
             self.deliver(&mut turn);
             self.post_again();
         }

@@ -42,7 +42,7 @@ pub(crate) struct Fabric {
     /// Whether the end of a registration ends all access: so with devices, which ask for memory that is there to be registered, if
     /// the provider keeps no registration longer.
     pins: bool,
-    registrations: Registrations,
+    pub(crate) registrations: Registrations,
     address: Vec<u8>,
     pub(crate) blocks: Vec<Block>,
 }

@@ -159,11 +159,6 @@ impl PeerState {
         }
     }
 
-    /// The provider will come back from none of its transfers.
-    pub(crate) fn give_transfers_up(&mut self) {
-        (self.transfers, self.direct_reads) = (0, 0);
-    }
-
     pub(crate) fn slot(&self, slot: u32) -> SlotName {
         SlotName { block: self.block, slot }
     }

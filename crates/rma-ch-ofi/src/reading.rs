@@ -51,6 +51,7 @@ impl OfiChannel {
                     if into.is_some() {
                         state.direct_reads |= 1 << slot;
                         state.transfers += 1;
+                        self.transfers.bodies += 1;
                     }
                     moved = true;
                 }
@@ -72,6 +73,7 @@ impl OfiChannel {
         if state.direct_reads & slot != 0 {
             state.direct_reads -= slot;
             state.transfers -= 1;
+            self.transfers.bodies -= 1;
         }
         if let Err(why) = done.outcome {
             self.note_broken(place, why);

@@ -70,6 +70,11 @@ impl Registrations {
         self.mr_mode & FI_MR_LOCAL != 0
     }
 
+    /// Whether there are any but those of blocks.
+    pub(crate) fn are_used(&self) -> bool {
+        self.exposed.len() > self.free.len()
+    }
+
     /// Registers a block, if the provider wants that of the memory that it is to use.
     ///
     /// # Safety

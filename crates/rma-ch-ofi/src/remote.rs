@@ -46,6 +46,12 @@ impl OfiChannel {
         Some(TransferLimits { write_from, read_from: from, longest })
     }
 
+    /// Whether the provider may move bytes that no completion tells of: parts of a transfer, or what a peer reads here. A wait
+    /// must not take the provider for idle then.
+    pub(crate) fn serves(&self) -> bool {
+        self.fabric.exposes() || !self.transfers.under_way.is_empty() || self.transfers.bodies > 0
+    }
+
     pub(crate) fn as_remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
         self.has_transfers().then_some(self as &mut dyn RemoteMemory)
     }
@@ -164,7 +170,7 @@ impl OfiChannel {
                     true => self.transfers.give_up(|of| of == place),
                     false => self.shut(),
                 }
-                self.peers[place].give_transfers_up();
+                self.give_transfers_up(place);
             }
             for token in self.transfers.take_lost(place) {
                 turn.sink.transferred(token, Err(TransferError::Lost));
@@ -174,12 +180,19 @@ impl OfiChannel {
         }
     }
 
+    /// The provider will come back from none of a peer's transfers.
+    fn give_transfers_up(&mut self, place: usize) {
+        let state = &mut self.peers[place];
+        self.transfers.bodies -= state.direct_reads.count_ones();
+        (state.transfers, state.direct_reads) = (0, 0);
+    }
+
     /// Closes the endpoint, and with it the contact to all peers.
     fn shut(&mut self) {
         self.fabric.shut();
         self.transfers.give_up(|_| true);
         for place in 0..self.peers.len() {
-            self.peers[place].give_transfers_up();
+            self.give_transfers_up(place);
             let detail =
                 "the endpoint was closed, since a transfer to another process did not end".to_owned();
             self.fail(place, Failure { kind: FailureKind::Dead, detail }, true);

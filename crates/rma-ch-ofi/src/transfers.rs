@@ -16,6 +16,8 @@ pub(crate) struct Transfers {
     pub(crate) block: Option<u32>,
     pub(crate) free: Vec<u32>,
     pub(crate) under_way: FxHashMap<u32, Transfer>,
+    /// Reads of bodies to where they belong.
+    pub(crate) bodies: u32,
     /// Ended by a peer that will be reported as failed.
     pub(crate) lost: Vec<(usize, TransferToken)>,
 }
