@@ -69,6 +69,13 @@ static int call_put_notify(void)
     return MPIX_Put_notify(&value, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, 0, window);
 }
 
+/* For what is there. */
+static int call_wait_notify(void)
+{
+    MPI_Count reached;
+    return MPIX_Win_wait_notify(window, 0, 0, &reached);
+}
+
 static int call_flush(void)
 {
     return MPI_Win_flush(TARGET, window);
@@ -102,6 +109,7 @@ static const struct {
     {"fetch_and_op", call_fetch_and_op, 1, 0},
     {"compare_and_swap", call_compare_and_swap, 1, 0},
     {"put_notify", call_put_notify, 1, 0},
+    {"wait_notify", call_wait_notify, 1, 0},
     {"flush", call_flush, 1, 0},
     {"lock_unlock", call_lock_unlock, 0, 0},
     {"comm_rank", call_comm_rank, 0, 0},

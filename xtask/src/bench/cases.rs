@@ -265,7 +265,7 @@ const LINES: &[Line] = &[
     ("MPI_Win_create memory: fetch_and_op + flush", ("created-fetch", 8, 2), Time, (FLAG, raw(1.5)), (TRIP, raw(1.1))),
     ("message 8 B and back", ("message", 8, 2), Time, (FLAG, None), (TRIP, None)),
     ("notified put 8 B and back", ("put-notify", 8, 2), Time, (FLAG, raw(1.3)), (TRIP, put(1.1))),
-    ("notified put 64 KiB and back", ("put-notify", 64 * KIB, 2), Time, (None, None), (None, None)),
+    ("notified put 64 KiB and back", ("put-notify", 64 * KIB, 2), Time, (None, None), (trip(64 * KIB), put(2.2))),
     ("put 8 B, flush, send, and back", ("put-send", 8, 2), Time, (FLAG, None), (TRIP, None)),
     ("put 64 KiB, flush, send, and back", ("put-send", 64 * KIB, 2), Time, (None, None), (None, None)),
     ("put 8 B, flush, put a flag, flush, and back", ("put-flag", 8, 2), Time, (FLAG, None), (TRIP, None)),

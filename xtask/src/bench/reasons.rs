@@ -157,7 +157,7 @@ const LINES: &[Line] = &[
     ),
     (
         "put-notify",
-        "the target's counter and its data are two lines of memory, the flag is one",
+        "what a call decodes and checks, on both sides, adds to the way of the counter's line",
         "a notified put passes the engine's lock on both sides",
     ),
     (

@@ -9,6 +9,7 @@
 //! Zeros are counters that are not in use. The words that all origins read have a line of their own. Other processes write here at any
 //! time, so every value is taken for hostile.
 
+use super::MOST_COUNTERS;
 use crate::mem::WriteSpan;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -28,6 +29,47 @@ pub(crate) struct CounterBlock<'a> {
     counters: &'a [AtomicU64],
 }
 
+/// The counters of a rank, which are looked for until its owner has published where they are.
+#[derive(Debug)]
+pub(super) struct CounterPlace {
+    control: WriteSpan,
+    /// At which byte they begin, and behind that how many there are, checked; zero until then. What is published later is nothing to us.
+    found: AtomicU64,
+}
+
+/// For the number of counters.
+const CAPACITY_BITS: u32 = 21;
+const CAPACITY: u64 = (1 << CAPACITY_BITS) - 1;
+const _: () = assert!(MOST_COUNTERS as u64 <= CAPACITY);
+
+impl CounterPlace {
+    /// In the control memory of a rank.
+    pub(super) fn new(control: WriteSpan) -> Self {
+        Self { control, found: AtomicU64::new(0) }
+    }
+
+    /// The counters; `published` says where they are and how many.
+    #[inline(always)] // looked up by each call
+    pub(super) fn block(&self, published: impl FnOnce() -> (u64, u64)) -> Option<CounterBlock<'_>> {
+        let found = self.found.load(Relaxed);
+        if found == 0 {
+            return self.find(published());
+        }
+        let (at, capacity) = (found >> CAPACITY_BITS, found & CAPACITY);
+        // SAFETY: `find` has checked them, for this memory.
+        Some(unsafe { CounterBlock::lies_at(&self.control, at as usize, capacity as usize) })
+    }
+
+    #[cold]
+    fn find(&self, (at, capacity): (u64, u64)) -> Option<CounterBlock<'_>> {
+        let block = CounterBlock::within(&self.control, at, capacity)?;
+        if capacity <= CAPACITY && at <= u64::MAX >> CAPACITY_BITS {
+            self.found.store(at << CAPACITY_BITS | capacity, Relaxed);
+        }
+        Some(block)
+    }
+}
+
 impl<'a> CounterBlock<'a> {
     /// Bytes for so many counters.
     pub(crate) fn len_for(capacity: u32) -> u64 {
@@ -35,19 +77,29 @@ impl<'a> CounterBlock<'a> {
     }
 
     /// The counters that begin at a byte of control memory; `None` when they do not lie there, or not aligned.
-    #[inline]
-    pub(super) fn within(control: &'a WriteSpan, at: u64, capacity: u64) -> Option<Self> {
+    fn within(control: &'a WriteSpan, at: u64, capacity: u64) -> Option<Self> {
         let end = capacity.checked_mul(8)?.checked_add(size_of::<Head>() as u64)?.checked_add(at)?;
-        let start = control.as_mut_ptr().cast_const().wrapping_add(usize::try_from(at).ok()?);
-        let head = start.cast::<Head>();
-        if at == 0 || end > control.len() as u64 || !head.is_aligned() {
+        let at = usize::try_from(at).ok()?;
+        let start = control.as_mut_ptr().cast_const().wrapping_add(at);
+        if at == 0 || end > control.len() as u64 || !start.cast::<Head>().is_aligned() {
             return None;
         }
-        let first = start.wrapping_add(size_of::<Head>()).cast::<AtomicU64>();
-        // SAFETY: the bytes lie within the span and are aligned, as was just checked; the span's maker promised that they stay mapped
-        // while it is used, and no reference to plain bytes of them exists. All of them are atomics, which other processes may write
-        // at any time and of which any bits are valid.
-        unsafe { Some(Self { head: &*head, counters: std::slice::from_raw_parts(first, capacity as usize) }) }
+        // SAFETY: as was just checked.
+        Some(unsafe { Self::lies_at(control, at, capacity as usize) })
+    }
+
+    /// The counters that begin at a byte of control memory.
+    ///
+    /// # Safety
+    /// The byte is aligned as the head is, and that and so many counters lie in the span.
+    #[inline(always)]
+    unsafe fn lies_at(control: &'a WriteSpan, at: usize, capacity: usize) -> Self {
+        let head = control.as_mut_ptr().cast_const().wrapping_add(at).cast::<Head>();
+        let first = head.wrapping_add(1).cast::<AtomicU64>();
+        // SAFETY: the bytes lie within the span and are aligned by the caller's promise; the span's maker promised that they stay
+        // mapped while it is used, and no reference to plain bytes of them exists. All of them are atomics, which other processes
+        // may write at any time and of which any bits are valid.
+        unsafe { Self { head: &*head, counters: std::slice::from_raw_parts(first, capacity) } }
     }
 
     /// How many counters are in use.
@@ -131,5 +183,15 @@ mod tests {
         for (at, capacity) in [(0, 3), (8, 3), (64, 9), (64, u64::MAX), (u64::MAX - 63, 1), (128, 3)] {
             assert!(within(at, capacity).is_none(), "{capacity} counters at {at}");
         }
+    }
+
+    #[test]
+    fn counters_are_looked_for_until_they_are_published_and_stay_where_they_were() {
+        let place = CounterPlace::new(memory(64 + CounterBlock::len_for(3) as usize));
+        assert!(place.block(|| (0, 0)).is_none(), "not published yet");
+        assert!(place.block(|| (64, u64::MAX)).is_none(), "published by a hostile owner");
+        place.block(|| (64, 3)).expect("they lie there").set_in_use(2);
+        let block = place.block(|| (64, u64::MAX)).expect("they stay");
+        assert_eq!((block.capacity(), block.in_use()), (3, 2));
     }
 }

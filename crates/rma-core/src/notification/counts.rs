@@ -1,22 +1,21 @@
 //! Which counters the ranks of a window have, as far as this process has to know.
 
 use super::CounterBlock;
+use super::block::CounterPlace;
 use crate::control::{ControlBlock, ControlShape};
 use crate::error::{Error, Result};
 use crate::host::SegmentSet;
 use crate::ids::Rank;
-use crate::mem::WriteSpan;
 use parking_lot::RwLock;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The control memory of a rank of the node, this one included.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct CounterMemory {
     rank: Rank,
     control: ControlBlock,
-    /// All of it.
-    memory: WriteSpan,
+    place: CounterPlace,
 }
 
 /// The counters of a window. Made with the window, and as long-lived as the memory that it names.
@@ -54,8 +53,10 @@ impl Notification {
     ) -> Option<Self> {
         let parts = segment.parts().iter().map(|part| (part.rank, part.control));
         let controls = segment.controls().iter().map(|part| (part.rank, part.control));
-        let of =
-            |(rank, memory)| Some(CounterMemory { rank, control: ControlBlock::new(memory, shape)?, memory });
+        let of = |(rank, memory)| {
+            let control = ControlBlock::new(memory, shape)?;
+            Some(CounterMemory { rank, control, place: CounterPlace::new(memory) })
+        };
         let mut node = parts.chain(controls).map(of).collect::<Option<Vec<_>>>()?;
         node.sort_unstable_by_key(|of| of.rank);
         let own = node.binary_search_by_key(&me, |of| of.rank).ok()?;
@@ -130,7 +131,6 @@ impl Notification {
 impl CounterMemory {
     #[inline]
     fn block(&self) -> Option<CounterBlock<'_>> {
-        let (at, capacity) = self.control.counters();
-        CounterBlock::within(&self.memory, at, capacity)
+        self.place.block(|| self.control.counters())
     }
 }

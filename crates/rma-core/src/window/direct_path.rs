@@ -16,6 +16,7 @@
 
 use super::calls::Window;
 use crate::control::{LockKind, OperationKind, RunStep, Step, Width, WordStep, compare_and_swap};
+use crate::engine::Engine;
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{Element, ReadSpan, Word, WriteSpan};
@@ -35,6 +36,7 @@ pub struct DirectPath<'w> {
     first: Rank,
     shared: &'w Shared,
     poll_throttle: &'w PollThrottle,
+    pub(crate) engine: &'w Engine,
 }
 
 impl Window {
@@ -47,7 +49,8 @@ impl Window {
             |last: &MappedTarget| (last.rank.0 - shared.first.0) as usize == shared.silent.len() - 1;
         let mapped: &[MappedTarget] =
             if shared.silent.last().is_none_or(ends_row) { &shared.silent } else { &[] };
-        DirectPath { mapped, first: shared.first, shared, poll_throttle: self.engine().poll_throttle() }
+        let engine = self.engine();
+        DirectPath { mapped, first: shared.first, shared, poll_throttle: engine.poll_throttle(), engine }
     }
 
     /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
@@ -284,7 +287,7 @@ impl<'w> DirectPath<'w> {
 
     /// Whether it is no time for a poll.
     #[inline(always)]
-    pub(super) fn pass(&self) -> bool {
+    pub(crate) fn pass(&self) -> bool {
         self.poll_throttle.pass()
     }
 
@@ -300,7 +303,7 @@ impl<'w> DirectPath<'w> {
 
     /// The mapped part of `rank`, if its distance from the first one says where to look for it.
     #[inline(always)]
-    fn mapped(&self, rank: Rank) -> Option<&'w MappedTarget> {
+    pub(crate) fn mapped(&self, rank: Rank) -> Option<&'w MappedTarget> {
         self.mapped.get(rank.0.wrapping_sub(self.first.0) as usize)
     }
 
@@ -396,7 +399,7 @@ fn word_of<W: Word>(span: ReadSpan) -> Option<W> {
 impl MappedTarget {
     /// The `len` bytes at displacement `disp` of memory that is one range.
     #[inline(always)]
-    fn place(&self, disp: Disp, len: usize) -> Option<WriteSpan> {
+    pub(crate) fn place(&self, disp: Disp, len: usize) -> Option<WriteSpan> {
         let start = usize::try_from(self.scale.within(disp)?).ok()?;
         self.span.part_within(start, len)
     }

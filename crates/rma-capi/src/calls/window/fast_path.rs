@@ -15,6 +15,7 @@ use crate::overlap::are_apart;
 use crate::request::{give_back, take_ended};
 use crate::window::find;
 use crate::window::handle_cache::find_cached;
+use crate::window::notified::value_of;
 use crate::window::transfer::{Origin, Target, alike, dense, is_same, otherwise, spans_apart};
 use rma_core::datatype::BasicType;
 use rma_core::ids::{Disp, Rank};
@@ -74,6 +75,20 @@ pub(super) fn try_put_notify<N: Named, C: Wide>(
     // No rank has so many in use as a negative number becomes.
     let may_sleep = path.try_put_notify(from, rank, disp, notify as u32)?;
     Some(if may_sleep { decoded::wake_notified::<N>(rank, win) } else { 0 })
+}
+
+/// `MPIX_Win_wait_notify`, where the counter is there, or comes there at once.
+#[inline(always)]
+pub(super) fn try_wait_notify(
+    win: MPI_Win,
+    notify: c_int,
+    number: MPI_Count,
+    value: Out<MPI_Count>,
+) -> Option<c_int> {
+    let path = find_cached(win).filter(|_| !value.is_null())?;
+    // As in `try_put_notify`; a negative number is wrong.
+    let at = path.try_wait_notify(notify as u32, u64::try_from(number).ok()?)?;
+    value.set("value", value_of(at)).ok().map(|()| 0)
 }
 
 /// `MPI_Get`, likewise.

@@ -1,6 +1,6 @@
 //! Notified access: stores that tell their target, with the names of the MPI Forum's draft where it has some (`mpix_rma.h`).
 
-use super::fast_path::try_put_notify;
+use super::fast_path::{try_put_notify, try_wait_notify};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, count};
 use crate::entry::{entry, forms};
@@ -45,7 +45,7 @@ entry! {
     /// `MPIX_Win_wait_notify`: waits until a counter of this rank is at a number or more.
     fn MPIX_Win_wait_notify(
         win: MPI_Win, notify: c_int, number: MPI_Count, value: Out<MPI_Count>,
-    ) raises Raiser::Win(win); |_| {
+    ) raises Raiser::Win(win), first try_wait_notify(win, notify, number, value); |_| {
         value.check("value")?;
         let window = get(win)?;
         let at = window.inner.notifications().wait(counter(notify)?, count("number", number)?)?;
