@@ -1,9 +1,10 @@
 //! One call of the direct path, many times: the program that `cargo xtask callgrind` counts instructions in.
 //!
 //! `direct-path CALL COUNT` repeats one call on a window of one rank. The rank is its own target; the direct path treats
-//! every mapped rank alike, and without a second rank the count of instructions is the same in every run. Each call has a
-//! function of its own, so that callgrind can collect in it alone. They use the engine's window, on which both the typed
-//! windows and other interfaces stand; those that begin with `typed` use the handle of a typed window.
+//! every mapped rank alike, and without a second rank the count of instructions is the same in every run. The channels that
+//! are polled now and then are those of a process, as in a program from C. Each call has a function of its own, so that callgrind
+//! can collect in it alone. They use the engine's window, on which both the typed windows and other interfaces stand; those
+//! that begin with `typed` use the handle of a typed window.
 
 use rma::window::LockAll;
 use rma::{LockKind, ReduceOp, World};
@@ -60,13 +61,13 @@ fn main() -> ExitCode {
     let call = CALLS.iter().find(|(name, ..)| name == call);
     let ended = match (call, typed) {
         (Some((_, call, is_locked)), _) => {
-            World::run_threads(1, |world| run(world, *call, *is_locked, count))
+            World::init().and_then(|world| run(&world, *call, *is_locked, count))
         }
-        (None, Some((_, call))) => World::run_threads(1, |world| run_typed(world, *call, count)),
+        (None, Some((_, call))) => World::init().and_then(|world| run_typed(&world, *call, count)),
         (None, None) => return usage(),
     };
     match ended {
-        Ok(_) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("direct-path: {error}");
             ExitCode::FAILURE
