@@ -13,8 +13,24 @@
 //! .unwrap();
 //! ```
 //!
-//! [`guide`] says which epoch a program needs, and what is where for users of C and rsmpi; [`join`] is how a process joins a job, by any launcher or runtime, or by a program's own
-//! way; [`channels`] is the registry of transports, and [`config`] the table of all variables.
+//! A program that begins with [`World::init`] is started by `rmarun -n 4 target/release/program` (`cargo install rma-mpi --features launcher`),
+//! `mpirun` or `srun`. [`World::run_threads`] starts ranks as threads of one process, for tests and examples: nothing else has to run.
+//!
+//! [`guide`] says which epoch a program needs, and what is where for users of C and rsmpi; [`join`] is how a process joins a job, by any
+//! launcher or runtime, or by a program's own way; [`channels`] is the registry of transports, and [`config`] the table of all variables.
+//!
+//! # Features
+//!
+//! None is there unless it is asked for.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `derive` | `#[derive(Element)]`: structs without padding as elements |
+//! | `half`, `num-complex` | the numbers of these crates as elements |
+//! | `bytemuck`, `zerocopy` | types that these crates hold for plain data as elements: `window::Pod`, `window::Plain` |
+//! | `ndarray` | views of its arrays as buffers and [layouts](window::Layout) |
+//! | `accelerated` | `RMA_TCP_AUTHENTICATE` by the processor's instructions for SHA-256: long bodies take a quarter of the time |
+//! | `launcher` | the program `rmarun` |
 
 // Hidden are the modules that other crates of this workspace need and programs do not: from below, `pmi` is the protocol of most launchers,
 // `message` moves messages on the channels of the engine, `collective` makes collectives of them, `host` gives the engine what it needs
@@ -67,6 +83,7 @@ pub use communicator::{Agreed, Communicator, Envelope, Message, Receiving, Sendi
 pub use group::{Comparison, Group};
 pub use join::{Allgather, Start};
 pub use log::log_to_stderr;
+pub use rma_ch_sim::SimConfig;
 pub use rma_core::{Error, ErrorClass, Result};
 #[cfg(feature = "derive")]
 pub use rma_derive::Element;

@@ -104,6 +104,7 @@ pub use lock_all::{AllLocked, BatchOfAll, LockAll, OneOfAll};
 pub use notified::Notified;
 pub use rank::IntoRank;
 pub use request::Request;
+pub use rma_core::datatype::BasicType;
 pub use rma_core::epoch::LockKind;
 pub use rma_core::kernel::ReduceOp;
 pub use rma_core::notify::Notifications;

@@ -143,6 +143,12 @@ impl<'scope, T: Number> Access<'scope, T> {
     }
 
     pub(super) fn accumulate_value(&self, value: T, op: ReduceOp, target: Rank, disp: usize) -> Result<()> {
+        // SAFETY: as for `put_value`.
+        let now = unsafe { read_span(std::slice::from_ref(&value)) };
+        let (step, now) = (WordStep::accumulate(op, T::BASIC), |len| (len == now.len()).then_some(now));
+        if self.path.try_accumulate(now, step, op, target, Disp(disp as u64)) {
+            return Ok(());
+        }
         let kernel = kernel::<T>("accumulate", op)?;
         self.keep(value, |origin| self.window().accumulate(origin, kernel, target, Disp(disp as u64)))
     }
@@ -218,19 +224,35 @@ impl<'scope, T: Integer> Access<'scope, T> {
         target: Rank,
         disp: usize,
     ) -> Result<()> {
+        if self.try_compare_and_swap(compare, swap, result, target, disp) {
+            return Ok(());
+        }
         let kernel = CompareAndSwap::new(T::BASIC).ok_or_else(|| {
             let cause = format!("compare-and-swap is not defined on {}", T::BASIC);
             Error::new(ErrorClass::Type, "compare_and_swap", cause)
         })?;
         // SAFETY: as for `get`.
         let result = unsafe { write_span(std::slice::from_mut(result)) };
-        let disp = Disp(disp as u64);
-        // SAFETY: as for `put_value`.
+        let (swap, compare, disp) = (bytes_of(&swap), bytes_of(&compare), Disp(disp as u64));
+        self.window().compare_and_swap(swap, compare, result, kernel, target, disp)
+    }
+
+    /// The same, where it is one atomic instruction; says whether it has been done.
+    #[inline]
+    pub(super) fn try_compare_and_swap(
+        &self,
+        compare: T,
+        swap: T,
+        result: &mut T,
+        target: Rank,
+        disp: usize,
+    ) -> bool {
+        let Some(kernel) = CompareAndSwap::new(T::BASIC) else { return false };
+        // SAFETY: as for `put_value` and `try_load`.
         let [new, old] = [&swap, &compare].map(|value| unsafe { read_span(std::slice::from_ref(value)) });
-        if self.path.try_compare_and_swap(new, old, result, kernel, target, disp) {
-            return Ok(());
-        }
-        self.window().compare_and_swap(bytes_of(&swap), bytes_of(&compare), result, kernel, target, disp)
+        // SAFETY: as there.
+        let result = unsafe { write_span(std::slice::from_mut(result)) };
+        self.path.try_compare_and_swap(new, old, result, kernel, target, Disp(disp as u64))
     }
 }
 

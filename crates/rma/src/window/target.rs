@@ -330,6 +330,9 @@ impl<T: Integer> Target<'_, T, Lock> {
     /// See [`rma_core::window::Window::compare_and_swap`].
     pub fn compare_and_swap(&self, disp: usize, compare: T, swap: T) -> Result<T> {
         let mut before = T::zeroed();
+        if self.access.try_compare_and_swap(compare, swap, &mut before, self.rank, disp) {
+            return self.flush().map(|()| before);
+        }
         self.batch(|batch| batch.compare_and_swap(compare, swap, &mut before, disp))?;
         Ok(before)
     }
