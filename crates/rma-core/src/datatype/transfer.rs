@@ -266,14 +266,19 @@ impl Scatter {
     pub fn write(&mut self, from: &[u8]) {
         assert!(from.len() as u64 <= self.remaining(), "the caller brought more bytes than remain");
         // SAFETY: the slice outlives the call, and nothing writes it meanwhile.
-        let from = unsafe { ReadSpan::new(from.as_ptr(), from.len()) };
+        self.copy_from(unsafe { ReadSpan::new(from.as_ptr(), from.len()) });
+    }
+
+    /// Stores the start of `from` in the next bytes (or drops it), as many as both sides have, and advances; says how many.
+    pub fn copy_from(&mut self, from: ReadSpan) -> usize {
         // As in `Gather::copy_to`.
         match self.peek(from.len()) {
             Some(run) if run.len() == from.len() => {
                 run.write_from(from);
                 self.advance(from.len());
+                from.len()
             }
-            _ => drop(Gather::span(from).transfer(self)),
+            _ => Gather::span(from).transfer(self) as usize,
         }
     }
 }
@@ -421,6 +426,19 @@ mod tests {
         assert!(!scatter.is_discard());
         scatter.write(&[1, 2, 3, 4]);
         assert_eq!(target, [0, 0, 1, 2, 0, 3, 4, 0]);
+    }
+
+    #[test]
+    fn bytes_of_a_span_go_into_segments_as_far_as_both_sides_have_any() {
+        let (source, mut target) = ([1u8, 2, 3, 4, 5], vec![0u8; 12]);
+        let layout = Layout::nest(1, 1, &[Loop { count: 4, stride: 3 }]).unwrap();
+        // SAFETY: the layout lies within the vector, and both outlive the calls.
+        let mut scatter = unsafe { Scatter::new(target.as_mut_ptr(), &layout) };
+        // SAFETY: the array is only read.
+        let from = unsafe { ReadSpan::new(source.as_ptr(), source.len()) };
+        assert_eq!((scatter.copy_from(from.part(0, 1)), scatter.copy_from(from)), (1, 3));
+        assert_eq!((scatter.copy_from(from), Scatter::discard(3).copy_from(from)), (0, 3));
+        assert_eq!(target, [0, 1, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0]);
     }
 
     #[test]

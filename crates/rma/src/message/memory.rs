@@ -95,12 +95,7 @@ impl Payload {
                 let mut gather = gather.clone();
                 let (mut landing, mut scatter) = sink.land(gather.remaining());
                 match &mut landing {
-                    Landing::Memory => {
-                        while let Some(room) = scatter.peek(usize::MAX) {
-                            let copied = gather.copy_to(room);
-                            scatter.advance(copied);
-                        }
-                    }
+                    Landing::Memory => drop(gather.transfer(&mut scatter)),
                     Landing::Owned(bytes) => gather.read(bytes),
                     Landing::Discard(_) => {}
                 }
