@@ -151,11 +151,60 @@ static void freed(void)
         OK(MPI_Request_free(&requests[i]));
 }
 
+/* Between two groups, the even and the odd ranks, in an order of starts that is each rank's own. */
+static void between(void)
+{
+    MPI_Comm half, inter;
+    MPI_Request requests[8];
+    int odd = check_rank % 2, others = (check_size + odd) / 2, sum = 0;
+    int root = odd ? 0 : check_rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+    int all[MOST], each[MOST], gathered[MOST], to[MOST], total, reduced, one;
+    if (check_size == 1)
+        return;
+    OK(MPI_Comm_split(MPI_COMM_WORLD, odd, 0, &half));
+    OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, !odd, 5, &inter));
+    OK(MPI_Allgather_init(out, 1, MPI_INT, all, 1, MPI_INT, inter, MPI_INFO_NULL, &requests[0]));
+    OK(MPI_Alltoall_init(to, 1, MPI_INT, each, 1, MPI_INT, inter, MPI_INFO_NULL, &requests[1]));
+    OK(MPI_Allreduce_init(out, &total, 1, MPI_INT, MPI_SUM, inter, MPI_INFO_NULL, &requests[2]));
+    OK(MPI_Bcast_init(&word, 1, MPI_INT, root, inter, MPI_INFO_NULL, &requests[3]));
+    OK(MPI_Gather_init(out, 1, MPI_INT, gathered, 1, MPI_INT, root, inter, MPI_INFO_NULL, &requests[4]));
+    OK(MPI_Scatter_init(to, 1, MPI_INT, &one, 1, MPI_INT, root, inter, MPI_INFO_NULL, &requests[5]));
+    OK(MPI_Reduce_init(out, &reduced, 1, MPI_INT, MPI_SUM, root, inter, MPI_INFO_NULL, &requests[6]));
+    OK(MPI_Barrier_init(inter, MPI_INFO_NULL, &requests[7]));
+    OK(MPI_Comm_free(&inter));
+    OK(MPI_Comm_free(&half));
+    for (int i = !odd; i < check_size; i += 2)
+        sum += 10 * i;
+    for (int round = 1; round <= ROUNDS; round++) {
+        out[0] = 10 * check_rank + round;
+        word = check_rank == 0 ? 70 + round : -1;
+        for (int i = 0; i < others; i++)
+            to[i] = 100 * check_rank + 10 * i + round;
+        total = reduced = one = -1;
+        for (int i = 0; i < 8; i++)
+            OK(MPI_Start(&requests[(i + 3 * check_rank + round) % 8]));
+        OK(MPI_Waitall(8, requests, MPI_STATUSES_IGNORE));
+        for (int i = 0; i < others; i++) {
+            CHECK_AT(all, i, 10 * (2 * i + !odd) + round);
+            CHECK_AT(each, i, 100 * (2 * i + !odd) + 10 * (check_rank / 2) + round);
+            if (check_rank == 0)
+                CHECK_AT(gathered, i, 10 * (2 * i + 1) + round);
+        }
+        CHECK_EQ(total, sum + others * round);
+        CHECK_EQ(word, odd || check_rank == 0 ? 70 + round : -1);
+        CHECK_EQ(one, odd ? 10 * (check_rank / 2) + round : -1);
+        CHECK_EQ(reduced, check_rank == 0 ? sum + others * round : -1);
+    }
+    for (int i = 0; i < 8; i++)
+        OK(MPI_Request_free(&requests[i]));
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
     moving();
     computing();
     freed();
+    between();
     return check_end();
 }

@@ -3,8 +3,8 @@
 
 pub use crate::collective::{
     AllGather, AllReduce, AllToAll, Barrier, Broadcast, Combine, EDGE_TAGS, Edge, ElementWise, Exchange,
-    Gather, Given, Link, Machine, Neighbors, Prefix, Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll,
-    Take,
+    Gather, Given, Link, Machine, Neighbors, PersistentStart, Prefix, Reduce, ReduceScatter, Scan, Scatter,
+    ShortAllToAll, Take,
 };
 pub use crate::intercommunicator::{Intercommunicator, Root};
 pub use crate::message::{

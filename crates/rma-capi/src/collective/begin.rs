@@ -10,8 +10,8 @@ use crate::errors::Raiser;
 use crate::op;
 use crate::process::Process;
 use rma::raw::{
-    AllGather, AllReduce, Barrier, Broadcast, Exchange, Gather, Given, Link, Machine, Reduce, ReduceScatter,
-    Scan, Scatter, ShortAllToAll,
+    AllGather, AllReduce, Barrier, Broadcast, Exchange, Gather, Given, Link, Machine, PersistentStart,
+    Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll,
 };
 use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -26,8 +26,8 @@ pub(crate) struct Call {
     handle: MPI_Comm,
     /// Whether it returns when the collective is over; then it may go another way.
     is_blocking: bool,
-    /// Of a persistent collective its number, and how often it was started before.
-    start: Option<(u64, u64)>,
+    /// Of which persistent collective it is a start.
+    pub(super) start: Option<PersistentStart>,
 }
 
 /// What the beginning of a collective answers.
@@ -59,14 +59,21 @@ impl Call {
     }
 
     /// A start of a persistent collective.
-    pub(super) fn start(self, persistent: u64, before: u64) -> Self {
-        Self { start: Some((persistent, before)), ..self }
+    pub(super) fn start(self, start: PersistentStart) -> Self {
+        Self { start: Some(start), ..self }
     }
 
-    /// The way to the other ranks.
+    /// The number of a persistent collective that is made now.
+    pub(super) fn next_persistent(self) -> u64 {
+        match &self.comm.inter {
+            None => self.comm.inner.next_persistent(),
+            Some(inter) => inter.next_persistent(),
+        }
+    }
+
+    /// The way to the other ranks, of an intracommunicator.
     pub(super) fn link(self) -> Link {
-        let comm = &self.comm.inner;
-        self.start.map_or_else(|| comm.link(), |(persistent, before)| comm.link_of_start(persistent, before))
+        self.comm.inner.link_of(self.start)
     }
 
     /// The object whose handler gets the errors of what it begins.

@@ -32,7 +32,7 @@ impl InterCall {
     }
 
     pub(super) fn barrier(self) -> Started {
-        Ok(UnderWay::storing(self.call, self.comm.begin_barrier(), Ok))
+        Ok(UnderWay::storing(self.call, self.comm.begin_barrier(self.call.start), Ok))
     }
 
     /// The buffer is asked for where it matters: the arguments of ranks that neither give nor take may be anything.
@@ -46,7 +46,7 @@ impl InterCall {
             }
             Root::Neighbor => (Vec::new(), None, 0),
         };
-        let request = self.comm.begin_broadcast(root, own, limit)?;
+        let request = self.comm.begin_broadcast(self.call.start, root, own, limit)?;
         Ok(UnderWay::storing(self.call, request, move |news| Room::store_in(&mut room, news)))
     }
 
@@ -55,7 +55,7 @@ impl InterCall {
         let root = self.root(root)?;
         let own = if matches!(root, Root::Remote(_)) { send.data("sendbuf")?.pack()? } else { Vec::new() };
         let mut rooms = recv.iter().map(Data::room).collect::<Result<Vec<_>>>()?;
-        let request = self.comm.begin_gather(root, own)?;
+        let request = self.comm.begin_gather(self.call.start, root, own)?;
         Ok(UnderWay::storing(self.call, request, move |blocks| {
             Room::store_all(&mut rooms, &blocks.unwrap_or_default())
         }))
@@ -67,7 +67,7 @@ impl InterCall {
         let blocks = send.iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
         let is_taker = matches!(root, Root::Remote(_));
         let mut room = is_taker.then(|| recv.data("recvbuf")?.room()).transpose()?;
-        let request = self.comm.begin_scatter(root, &blocks)?;
+        let request = self.comm.begin_scatter(self.call.start, root, &blocks)?;
         Ok(UnderWay::storing(self.call, request, move |block| Room::store_in(&mut room, block)))
     }
 
@@ -86,12 +86,12 @@ impl InterCall {
             Root::Caller | Root::Neighbor => (op::combine(MPI_SUM, MPI_INT)?, Vec::new()),
         };
         let mut room = if root == Root::Caller { Some(recv()?.room()?) } else { None };
-        let request = self.comm.begin_reduce(root, operation, values)?;
+        let request = self.comm.begin_reduce(self.call.start, root, operation, values)?;
         Ok(UnderWay::storing(self.call, request, move |result| Room::store_in(&mut room, result)))
     }
 
     pub(super) fn allreduce(self, operation: Arc<dyn Combine>, values: Vec<u8>, mut room: Room) -> Started {
-        let request = self.comm.begin_allreduce(operation, values);
+        let request = self.comm.begin_allreduce(self.call.start, operation, values);
         Ok(UnderWay::storing(self.call, request, move |result| room.store(&result)))
     }
 
@@ -102,17 +102,17 @@ impl InterCall {
         lens: Vec<usize>,
         mut room: Room,
     ) -> Started {
-        let request = self.comm.begin_reduce_scatter(operation, values, lens)?;
+        let request = self.comm.begin_reduce_scatter(self.call.start, operation, values, lens)?;
         Ok(UnderWay::storing(self.call, request, move |result| room.store(&result)))
     }
 
     pub(super) fn all_gather(self, own: Vec<u8>, mut rooms: Vec<Room>) -> Started {
-        let request = self.comm.begin_allgather(own);
+        let request = self.comm.begin_allgather(self.call.start, own);
         Ok(UnderWay::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
     }
 
     pub(super) fn all_to_all(self, blocks: Vec<Vec<u8>>, mut rooms: Vec<Room>) -> Started {
-        let request = self.comm.begin_alltoall(blocks)?;
+        let request = self.comm.begin_alltoall(self.call.start, blocks)?;
         Ok(UnderWay::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
     }
 }

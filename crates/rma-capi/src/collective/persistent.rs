@@ -8,6 +8,7 @@ use crate::communicator::Twin;
 use crate::process::Process;
 use crate::request::{Pending, Start, enter_persistent};
 use crate::{datatype, info, op};
+use rma::raw::PersistentStart;
 use rma::{Error, ErrorClass, Result};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -52,8 +53,8 @@ struct Again<F> {
 impl<F: Fn(Call, &Kept) -> Started + Send + Sync> Start for Again<F> {
     fn start(&self) -> Result<Box<dyn Pending>> {
         let call = Call::new(self.name, self.process, self.comm.handle())?;
-        let call = call.start(self.number, self.starts.fetch_add(1, Relaxed));
-        Ok((self.begin)(call, &self.kept)?.into_pending())
+        let start = PersistentStart { persistent: self.number, before: self.starts.fetch_add(1, Relaxed) };
+        Ok((self.begin)(call.start(start), &self.kept)?.into_pending())
     }
 }
 
@@ -70,7 +71,7 @@ pub(crate) fn init(
 ) -> Result<()> {
     info::get_optional(info)?;
     let comm = Twin::of(call.comm)?;
-    let (number, starts) = (call.comm.inner.next_persistent(), AtomicU64::new(0));
+    let (number, starts) = (call.next_persistent(), AtomicU64::new(0));
     let again = Again { name: call.name, process: call.process, comm, kept, begin, number, starts };
     request.set("request", enter_persistent(again, call.raiser())?)
 }

@@ -1,7 +1,7 @@
 //! What a communicator is: processes in an order, and a context.
 
 use super::blocking::Shared;
-use crate::collective::{Barrier, Link};
+use crate::collective::{Barrier, Link, Numbers, PersistentStart};
 use crate::group::{Comparison, Group};
 use crate::message::{Plane, Scope};
 use crate::runtime::Runtime;
@@ -10,7 +10,7 @@ use rma_core::ids::{Peer, Rank};
 use rma_core::{Engine, Error, ErrorClass, Result, host};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 /// A group of ranks that communicate.
@@ -44,10 +44,7 @@ pub struct Communicator {
     group: host::Group,
     /// Ranks by process, for groups in which they cannot be computed; made when it is asked for.
     ranks: OnceLock<Option<HashMap<Peer, u32>>>,
-    /// Collectives begun so far.
-    started: AtomicU64,
-    /// Persistent collectives made so far.
-    persistent: AtomicU64,
+    numbers: Numbers,
     /// Agreements begun so far.
     pub(super) agreements: AtomicU64,
     /// What blocking collectives have in shared memory.
@@ -63,9 +60,8 @@ impl Communicator {
 
     pub(crate) fn new(runtime: Arc<Runtime>, group: host::Group) -> Self {
         runtime.messenger.open(&group);
-        let [started, persistent, agreements] = [0; 3].map(AtomicU64::new);
-        let (ranks, shared) = (OnceLock::new(), Shared::default());
-        Self { runtime, group, ranks, started, persistent, agreements, shared }
+        let (ranks, agreements) = (OnceLock::new(), AtomicU64::new(0));
+        Self { runtime, group, ranks, numbers: Numbers::default(), agreements, shared: Shared::default() }
     }
 
     /// Notes the call that has made it, as reports have it.
@@ -158,25 +154,20 @@ impl Communicator {
     /// each collective, in the same order.
     #[doc(hidden)]
     pub fn link(&self) -> Link {
-        self.link_of(self.started.fetch_add(1, Relaxed))
+        self.link_of(None)
     }
 
-    fn link_of(&self, number: u64) -> Link {
-        Link::new(self.runtime.messenger.clone(), self.group.clone(), self.scope(Plane::Collective), number)
+    /// As [`Communicator::link`], or the way of a start of a persistent collective.
+    #[doc(hidden)]
+    pub fn link_of(&self, start: Option<PersistentStart>) -> Link {
+        let (messenger, scope) = (self.runtime.messenger.clone(), self.scope(Plane::Collective));
+        Link::new(messenger, self.group.clone(), scope, self.numbers.of(start))
     }
 
     /// The number of a persistent collective that is made now. Every rank takes one for each, in the same order.
     #[doc(hidden)]
     pub fn next_persistent(&self) -> u64 {
-        self.persistent.fetch_add(1, Relaxed)
-    }
-
-    /// The way of a start of a persistent collective: its number, and how many starts came before. The ranks start different ones
-    /// in any order (MPI 5.0 §6.13), so these are told apart without their order.
-    #[doc(hidden)]
-    pub fn link_of_start(&self, persistent: u64, before: u64) -> Link {
-        // Tags have 48 bits for the number of a collective. No rank is a whole round of starts ahead of another.
-        self.link_of(1 << 47 | (persistent & 0x7f_ffff) << 24 | before & 0xff_ffff)
+        self.numbers.next_persistent()
     }
 
     /// A plane of this communicator's messages.

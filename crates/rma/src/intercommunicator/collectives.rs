@@ -1,11 +1,11 @@
 //! Collectives between two groups, on packed blocks (MPI 4.1 §6.2.2): what a group gives, the other one gets.
 //!
-//! Each is begun here, and waited for or tested by its request.
+//! Each is begun here, and waited for or tested by its request. `start` says of which persistent one it is a start, if it is one.
 
 use super::handle::Intercommunicator;
 use crate::collective::{
-    AllToAll, Barrier, Broadcast, Combine, Gather, Link, Machine, Mapped, Reduce, Scatter, Swap, Then, join,
-    split,
+    AllToAll, Barrier, Broadcast, Combine, Gather, Link, Machine, Mapped, PersistentStart, Reduce, Scatter,
+    Swap, Then, join, split,
 };
 use crate::runtime::CollectiveRequest;
 use rma_core::{Error, ErrorClass, Result};
@@ -24,8 +24,8 @@ pub enum Root {
 
 impl Intercommunicator {
     /// Begins a barrier: it ends when every rank of the other group has begun it, and of this one too.
-    pub fn begin_barrier(&self) -> CollectiveRequest<()> {
-        let (link, partner) = (self.link(), self.partner());
+    pub fn begin_barrier(&self, start: Option<PersistentStart>) -> CollectiveRequest<()> {
+        let (link, partner) = (self.link_of(start), self.partner());
         let (first, last) = (self.local(&link, 0), self.local(&link, 2));
         let machine = Then::new(Barrier::new(first), move |()| {
             let swap = Swap::with(link.step(1), partner, Vec::new());
@@ -41,11 +41,12 @@ impl Intercommunicator {
     /// `MPI_ERR_ROOT` when the remote group has no such rank.
     pub fn begin_broadcast(
         &self,
+        start: Option<PersistentStart>,
         root: Root,
         message: Vec<u8>,
         limit: u64,
     ) -> Result<CollectiveRequest<Option<Vec<u8>>>> {
-        let from_root = self.root_gives(root, message, "broadcast")?;
+        let from_root = self.root_gives(start, root, message, "broadcast")?;
         let link = self.local(&from_root.link, 1);
         let machine = Then::new(from_root.swap, move |news: Option<Vec<u8>>| {
             Ok(Maybe(
@@ -62,10 +63,11 @@ impl Intercommunicator {
     /// As [`Intercommunicator::begin_broadcast`].
     pub fn begin_gather(
         &self,
+        start: Option<PersistentStart>,
         root: Root,
         block: Vec<u8>,
     ) -> Result<CollectiveRequest<Option<Vec<Vec<u8>>>>> {
-        let (link, to_root) = self.root_takes(root, "gather")?;
+        let (link, to_root) = self.root_takes(start, root, "gather")?;
         let local = self.local(&link, 0);
         let gather = Maybe(to_root.is_giver.then(|| Gather::new(local, 0, block)));
         let machine = Then::new(gather, move |blocks: Option<Option<Vec<Vec<u8>>>>| {
@@ -82,11 +84,12 @@ impl Intercommunicator {
     /// As [`Intercommunicator::begin_broadcast`]; `MPI_ERR_COUNT` when the root gives another number of blocks.
     pub fn begin_scatter(
         &self,
+        start: Option<PersistentStart>,
         root: Root,
         blocks: &[Vec<u8>],
     ) -> Result<CollectiveRequest<Option<Vec<u8>>>> {
         self.check_blocks(blocks.len(), root == Root::Caller, "scatter")?;
-        let from_root = self.root_gives(root, join(blocks), "scatter")?;
+        let from_root = self.root_gives(start, root, join(blocks), "scatter")?;
         let (link, size) = (self.local(&from_root.link, 1), self.size());
         let machine = Then::new(from_root.swap, move |news: Option<Vec<u8>>| {
             let is_taker = matches!(root, Root::Remote(_));
@@ -102,11 +105,12 @@ impl Intercommunicator {
     /// As [`Intercommunicator::begin_broadcast`].
     pub fn begin_reduce(
         &self,
+        start: Option<PersistentStart>,
         root: Root,
         operation: Arc<dyn Combine>,
         values: Vec<u8>,
     ) -> Result<CollectiveRequest<Option<Vec<u8>>>> {
-        let (link, to_root) = self.root_takes(root, "reduce")?;
+        let (link, to_root) = self.root_takes(start, root, "reduce")?;
         let local = self.local(&link, 0);
         let reduce = Maybe(to_root.is_giver.then(|| Reduce::new(local, 0, operation, values)));
         let machine = Then::new(reduce, move |result: Option<Option<Vec<u8>>>| {
@@ -118,10 +122,11 @@ impl Intercommunicator {
     /// Begins to give every rank the combined values of the remote group's ranks.
     pub fn begin_allreduce(
         &self,
+        start: Option<PersistentStart>,
         operation: Arc<dyn Combine>,
         values: Vec<u8>,
     ) -> CollectiveRequest<Vec<u8>> {
-        let (machine, last) = self.reduced(operation, values);
+        let (machine, last) = self.reduced(start, operation, values);
         let machine = Then::new(machine, move |news| Ok(Broadcast::new(last, 0, news, u64::MAX)));
         self.begin("allreduce", machine)
     }
@@ -133,6 +138,7 @@ impl Intercommunicator {
     /// `MPI_ERR_COUNT` when there are not as many lengths as ranks.
     pub fn begin_reduce_scatter(
         &self,
+        start: Option<PersistentStart>,
         operation: Arc<dyn Combine>,
         values: Vec<u8>,
         lens: Vec<usize>,
@@ -141,7 +147,7 @@ impl Intercommunicator {
             let cause = format!("{} lengths for {} ranks", lens.len(), self.size());
             return Err(Error::new(ErrorClass::Count, "reduce_scatter", cause));
         }
-        let (machine, last) = self.reduced(operation, values);
+        let (machine, last) = self.reduced(start, operation, values);
         let machine = Then::new(machine, move |news: Option<Vec<u8>>| {
             let blocks = news.map(|news| cut(&news, &lens)).transpose()?;
             Scatter::new(last, 0, blocks)
@@ -150,8 +156,12 @@ impl Intercommunicator {
     }
 
     /// Begins to give every rank the blocks of the remote group's ranks, in rank order.
-    pub fn begin_allgather(&self, block: Vec<u8>) -> CollectiveRequest<Vec<Vec<u8>>> {
-        let (link, partner, count) = (self.link(), self.partner(), self.remote().size());
+    pub fn begin_allgather(
+        &self,
+        start: Option<PersistentStart>,
+        block: Vec<u8>,
+    ) -> CollectiveRequest<Vec<Vec<u8>>> {
+        let (link, partner, count) = (self.link_of(start), self.partner(), self.remote().size());
         let (first, last) = (self.local(&link, 0), self.local(&link, 2));
         let machine = Then::new(Gather::new(first, 0, block), move |blocks: Option<Vec<Vec<u8>>>| {
             let swap = Swap::with(link.step(1), partner, join(&blocks.unwrap_or_default()));
@@ -165,12 +175,16 @@ impl Intercommunicator {
     ///
     /// # Errors
     /// `MPI_ERR_COUNT` when there are not as many blocks as remote ranks.
-    pub fn begin_alltoall(&self, blocks: Vec<Vec<u8>>) -> Result<CollectiveRequest<Vec<Vec<u8>>>> {
+    pub fn begin_alltoall(
+        &self,
+        start: Option<PersistentStart>,
+        blocks: Vec<Vec<u8>>,
+    ) -> Result<CollectiveRequest<Vec<Vec<u8>>>> {
         self.check_blocks(blocks.len(), true, "alltoall")?;
         let (first, count) = (self.place(0) as usize, blocks.len());
         let mut all = vec![Vec::new(); count + self.size() as usize];
         all[first..first + count].iter_mut().zip(blocks).for_each(|(place, block)| *place = block);
-        let machine = AllToAll::new(self.link(), all)?;
+        let machine = AllToAll::new(self.link_of(start), all)?;
         let machine = Mapped::new(machine, move |mut all: Vec<Vec<u8>>| {
             Ok(all.drain(first..first + count).collect::<Vec<_>>())
         });
@@ -188,10 +202,11 @@ impl Intercommunicator {
     /// The remote group's combined values, on the rank that stands for the local group; and the link of what follows.
     fn reduced(
         &self,
+        start: Option<PersistentStart>,
         operation: Arc<dyn Combine>,
         values: Vec<u8>,
     ) -> (impl Machine<Output = Option<Vec<u8>>> + Send + 'static, Link) {
-        let (link, partner) = (self.link(), self.partner());
+        let (link, partner) = (self.link_of(start), self.partner());
         let (first, last) = (self.local(&link, 0), self.local(&link, 2));
         let machine = Then::new(Reduce::new(first, 0, operation, values), move |result: Option<Vec<u8>>| {
             Ok(Swap::with(link.step(1), partner, result.unwrap_or_default()))
@@ -200,9 +215,15 @@ impl Intercommunicator {
     }
 
     /// The message of the root to the rank that stands for the other group.
-    fn root_gives(&self, root: Root, message: Vec<u8>, call: &'static str) -> Result<FromRoot> {
+    fn root_gives(
+        &self,
+        start: Option<PersistentStart>,
+        root: Root,
+        message: Vec<u8>,
+        call: &'static str,
+    ) -> Result<FromRoot> {
         self.check_root(root, call)?;
-        let link = self.link();
+        let link = self.link_of(start);
         let swap = match root {
             Root::Caller => Swap::new(link.clone(), Some((self.place(0), message)), None),
             Root::Remote(rank) if self.rank() == 0 => Swap::new(link.clone(), None, Some(self.place(rank))),
@@ -212,7 +233,12 @@ impl Intercommunicator {
     }
 
     /// The way of what one group has to the root in the other.
-    fn root_takes(&self, root: Root, call: &'static str) -> Result<(Link, ToRoot)> {
+    fn root_takes(
+        &self,
+        start: Option<PersistentStart>,
+        root: Root,
+        call: &'static str,
+    ) -> Result<(Link, ToRoot)> {
         self.check_root(root, call)?;
         let to_root = match root {
             Root::Caller => ToRoot { is_giver: false, to: None, from: Some(self.place(0)) },
@@ -222,7 +248,7 @@ impl Intercommunicator {
                 ToRoot { is_giver: true, to, from: None }
             }
         };
-        Ok((self.link(), to_root))
+        Ok((self.link_of(start), to_root))
     }
 
     fn check_root(&self, root: Root, call: &'static str) -> Result<()> {

@@ -1,6 +1,6 @@
 //! What an intercommunicator is: two groups, and a context.
 
-use crate::collective::Link;
+use crate::collective::{Link, Numbers, PersistentStart};
 use crate::communicator::{Communicator, Made};
 use crate::group::{Comparison, Group};
 use crate::message::{Making, Plane, Scope};
@@ -9,7 +9,7 @@ use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result, host};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 
 /// A communicator between two groups. The caller is in one of them, the local one; ranks that calls name are those of the
 /// other one, the remote group.
@@ -20,8 +20,7 @@ pub struct Intercommunicator {
     /// Both groups, the first one first: the ranks of collectives.
     both: host::Group,
     is_first: bool,
-    /// Collectives begun so far.
-    started: AtomicU64,
+    numbers: Numbers,
     /// Ballots of agreements begun so far.
     pub(super) agreements: AtomicU64,
     /// The remote group's part of its making, if the groups made it each for itself.
@@ -55,8 +54,8 @@ impl Intercommunicator {
             |group: &Group| group.rank(me).map(|rank| group.with_context(context, rank)).ok_or_else(outside);
         let (local, both) = (known(&local)?, known(&both)?);
         runtime.messenger.open(&both);
-        let (started, agreements) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { runtime, local, remote, both, is_first, started, agreements, beside: None })
+        let (numbers, agreements) = (Numbers::default(), AtomicU64::new(0));
+        Ok(Self { runtime, local, remote, both, is_first, numbers, agreements, beside: None })
     }
 
     /// Notes the call that has made it, as reports have it.
@@ -158,8 +157,18 @@ impl Intercommunicator {
 
     /// The link of the next collective, to the ranks of both groups.
     pub(super) fn link(&self) -> Link {
-        let number = self.started.fetch_add(1, Relaxed);
-        Link::new(self.runtime.messenger.clone(), self.both.clone(), self.scope(Plane::Collective), number)
+        self.link_of(None)
+    }
+
+    /// As [`Intercommunicator::link`], or that of a start of a persistent collective.
+    pub(super) fn link_of(&self, start: Option<PersistentStart>) -> Link {
+        let (messenger, scope) = (self.runtime.messenger.clone(), self.scope(Plane::Collective));
+        Link::new(messenger, self.both.clone(), scope, self.numbers.of(start))
+    }
+
+    /// The number of a persistent collective that is made now; as [`Communicator::next_persistent`], on the ranks of both groups.
+    pub fn next_persistent(&self) -> u64 {
+        self.numbers.next_persistent()
     }
 
     /// Part of a collective among the local group.

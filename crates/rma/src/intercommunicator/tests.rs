@@ -94,7 +94,7 @@ fn parts_of_both_groups_become_intercommunicators() {
             if !is_one {
                 theirs.reverse();
             }
-            let heard = part.begin_allgather(vec![rank as u8]).wait()?;
+            let heard = part.begin_allgather(None, vec![rank as u8]).wait()?;
             assert_eq!(heard, theirs.iter().map(|rank| vec![*rank as u8]).collect::<Vec<_>>());
             assert_eq!(part.local_ranks().size() as usize, evens(inter.size()).len());
             let merged = part.merge(is_one)?;
@@ -105,7 +105,7 @@ fn parts_of_both_groups_become_intercommunicators() {
         let pair = inter.create(&first)?;
         assert_eq!(pair.is_some(), rank == 0);
         if let Some(pair) = pair {
-            assert_eq!(pair.begin_allgather(vec![u8::from(is_one)]).wait()?, [[u8::from(!is_one)]]);
+            assert_eq!(pair.begin_allgather(None, vec![u8::from(is_one)]).wait()?, [[u8::from(!is_one)]]);
         }
         assert!(inter.create(&if is_one { first } else { Group::empty() })?.is_none());
         // A rank that is called with a wrong argument takes part, so the others get an error.
@@ -162,9 +162,9 @@ fn combined(is_one: bool, ranks: u32, len: usize) -> Vec<u8> {
 fn what_a_group_gives_the_other_one_gets() {
     between(|_, local, inter, is_one| {
         let (rank, size, remote) = (local.rank(), local.size(), inter.remote().size());
-        inter.begin_barrier().wait()?;
-        let all = inter.begin_allgather(values(is_one, rank, rank as usize));
-        let sum = inter.begin_allreduce(compose(), values(is_one, rank, 6));
+        inter.begin_barrier(None).wait()?;
+        let all = inter.begin_allgather(None, values(is_one, rank, rank as usize));
+        let sum = inter.begin_allreduce(None, compose(), values(is_one, rank, 6));
         assert_eq!(sum.wait()?, combined(!is_one, remote, 6));
         assert_eq!(
             all.wait()?,
@@ -172,7 +172,7 @@ fn what_a_group_gives_the_other_one_gets() {
         );
 
         let blocks = (0..remote).map(|to| values(is_one, rank * 10 + to, to as usize)).collect();
-        let received = inter.begin_alltoall(blocks)?.wait()?;
+        let received = inter.begin_alltoall(None, blocks)?.wait()?;
         let expected: Vec<_> =
             (0..remote).map(|from| values(!is_one, from * 10 + rank, rank as usize)).collect();
         assert_eq!(received, expected);
@@ -182,7 +182,8 @@ fn what_a_group_gives_the_other_one_gets() {
         let lens: Vec<usize> =
             (0..size as usize).map(|r| if r + 1 < size as usize { 2 } else { len - 2 * r }).collect();
         let from = 2 * rank as usize;
-        let part = inter.begin_reduce_scatter(compose(), values(is_one, rank, len), lens.clone())?.wait()?;
+        let part =
+            inter.begin_reduce_scatter(None, compose(), values(is_one, rank, len), lens.clone())?.wait()?;
         assert_eq!(part, combined(!is_one, remote, len)[from..from + lens[rank as usize]]);
         Ok(())
     });
@@ -202,22 +203,22 @@ fn a_root_has_the_other_group_before_it() {
                     (false, _) => Root::Remote(root_rank),
                 };
                 let is_taker = root_is_one != is_one;
-                let news = inter.begin_broadcast(root, values(is_one, rank, 9), 9)?.wait()?;
+                let news = inter.begin_broadcast(None, root, values(is_one, rank, 9), 9)?.wait()?;
                 assert_eq!(news, is_taker.then(|| values(root_is_one, root_rank, 9)));
 
-                let all = inter.begin_gather(root, values(is_one, rank, rank as usize))?.wait()?;
+                let all = inter.begin_gather(None, root, values(is_one, rank, rank as usize))?.wait()?;
                 let expected = (0..remote).map(|from| values(!is_one, from, from as usize)).collect();
                 assert_eq!(all, (root == Root::Caller).then_some(expected));
 
                 let blocks: Vec<_> = (0..remote).map(|to| values(is_one, to, 3 * to as usize)).collect();
-                let block = inter.begin_scatter(root, &blocks)?.wait()?;
+                let block = inter.begin_scatter(None, root, &blocks)?.wait()?;
                 assert_eq!(block, is_taker.then(|| values(root_is_one, rank, 3 * rank as usize)));
 
-                let result = inter.begin_reduce(root, compose(), values(is_one, rank, 8))?.wait()?;
+                let result = inter.begin_reduce(None, root, compose(), values(is_one, rank, 8))?.wait()?;
                 assert_eq!(result, (root == Root::Caller).then(|| combined(!is_one, remote, 8)));
             }
         }
-        let error = inter.begin_gather(Root::Remote(remote), Vec::new()).unwrap_err();
+        let error = inter.begin_gather(None, Root::Remote(remote), Vec::new()).unwrap_err();
         assert_eq!(error.class(), ErrorClass::Root);
         Ok(())
     });
