@@ -79,6 +79,38 @@ int main(int argc, char **argv)
     OK(MPI_Comm_split(inter, odd, 0, &part));
     CHECK(part == MPI_COMM_NULL);
 
+    /* The ranks of each node, whatever nodes there are. */
+    MPI_Comm node;
+    MPI_Group here, world;
+    int count_here = 0, own_here = 0, others_here = 0, places[8], found[8];
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    OK(MPI_Comm_group(node, &here));
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    OK(MPI_Group_size(here, &count_here));
+    for (int i = 0; i < count_here; i++)
+        places[i] = i;
+    OK(MPI_Group_translate_ranks(here, count_here, places, world, found));
+    int rank_here = 0;
+    for (int i = 0; i < count_here; i++) {
+        if (found[i] % 2 == odd)
+            rank_here += found[i] < check_rank, own_here++;
+        else
+            theirs[others_here++] = found[i];
+    }
+    OK(MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part));
+    CHECK((part == MPI_COMM_NULL) == (others_here == 0));
+    if (part != MPI_COMM_NULL) {
+        exchange(part, own_here, rank_here, others_here, theirs);
+        OK(MPI_Comm_free(&part));
+    }
+    OK(MPI_Comm_split_type(inter, rank == 0 ? MPI_COMM_TYPE_SHARED : MPI_UNDEFINED, 0, MPI_INFO_NULL, &part));
+    CHECK(rank == 0 || part == MPI_COMM_NULL);
+    if (part != MPI_COMM_NULL)
+        OK(MPI_Comm_free(&part));
+    OK(MPI_Group_free(&here));
+    OK(MPI_Group_free(&world));
+    OK(MPI_Comm_free(&node));
+
     /* A group on each side: the last two ranks, the last one first. */
     int last[2] = {mine - 1, mine - 2}, count = mine < 2 ? 1 : 2, chosen = others < 2 ? 1 : 2;
     OK(MPI_Comm_group(inter, &group));
@@ -98,6 +130,8 @@ int main(int argc, char **argv)
     /* One rank's wrong argument is an error on all ranks of both groups, and none waits. */
     OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
     FAILS(MPI_Comm_split(inter, check_rank == 1 ? -5 : 0, 0, &part), check_rank == 1 ? MPI_ERR_ARG : MPI_ERR_OTHER);
+    FAILS(MPI_Comm_split_type(inter, check_rank == 1 ? 12345 : MPI_UNDEFINED, 0, MPI_INFO_NULL, &part),
+          check_rank == 1 ? MPI_ERR_ARG : MPI_ERR_OTHER);
     MPI_Group all;
     OK(MPI_Comm_group(MPI_COMM_WORLD, &all));
     FAILS(MPI_Comm_create(inter, odd ? group : all, &part), odd ? MPI_ERR_OTHER : MPI_ERR_GROUP);

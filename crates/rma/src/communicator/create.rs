@@ -8,7 +8,6 @@ use crate::collective::{AllGather, Broadcast, Link, Mapped};
 use crate::group::Group;
 use crate::message::{Making, Plane};
 use crate::runtime::CollectiveRequest;
-use rma_core::host::Locality;
 use rma_core::ids::Rank;
 use rma_core::{Error, ErrorClass, Result, host};
 use std::sync::Arc;
@@ -122,11 +121,7 @@ impl Communicator {
 
     /// The lowest rank of this one's node, which is the same for all of them and stands for the node.
     pub fn node(&self) -> u32 {
-        let is_here = |rank: &u32| {
-            let peer = self.group().peer(Rank(*rank));
-            self.runtime().locality(peer) != Locality::Remote
-        };
-        (0..self.size()).find(is_here).unwrap_or_else(|| self.rank())
+        self.runtime().first_here(&self.group()).unwrap_or_else(|| self.rank())
     }
 
     /// Takes part in a split with arguments that the caller has found wrong, so that the other ranks get an error and do not

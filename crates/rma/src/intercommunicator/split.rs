@@ -24,6 +24,18 @@ impl Intercommunicator {
         self.split_by("comm_split", Wish::of(self.runtime(), color, key))
     }
 
+    /// Makes an intercommunicator for each node, of the ranks of both groups that can share memory there
+    /// (`MPI_COMM_TYPE_SHARED`), ordered by `key` and then by rank. A rank that gives `None`, or whose node has no rank of the other
+    /// group, is in none of them.
+    ///
+    /// # Errors
+    /// As [`Intercommunicator::split`].
+    pub fn split_by_node(&self, key: Option<i64>) -> Result<Option<Self>> {
+        // The ranks of both groups have one numbering, so one number names the node on both sides.
+        let node = key.and_then(|_| self.runtime().first_here(&self.both()));
+        self.split_by("comm_split_type", Wish::of(self.runtime(), node, key.unwrap_or_default()))
+    }
+
     /// Makes an intercommunicator of a part of each group: all ranks of a group name the same part of it. Ranks that are in
     /// neither part get `None`, and so do all when one of the parts is empty.
     ///
@@ -53,6 +65,7 @@ impl Intercommunicator {
         let link = self.link();
         let wishes = self.wishes(&link, call, mine);
         let (runtime, sides) = (Arc::downgrade(self.runtime()), self.sides());
+        let maker = if call == "comm_split_type" { "MPI_Comm_split_type" } else { "MPI_Comm_split" };
         let choose = move |wishes: [Vec<Wish>; 2]| {
             Wish::none_refused(&wishes[0], call, "")?;
             Wish::none_refused(&wishes[1], call, " of the remote group")?;
@@ -70,7 +83,7 @@ impl Intercommunicator {
             let (local, remote) = (sides.local.incl(&ours)?, sides.remote.incl(&theirs)?);
             let sides = Sides { context, local, remote, is_first: sides.is_first };
             let runtime = runtime.upgrade().ok_or_else(has_ended)?;
-            Ok(Some(Self::new(runtime, sides)?.made_by("MPI_Comm_split")))
+            Ok(Some(Self::new(runtime, sides)?.made_by(maker)))
         };
         self.runtime().run(call, Creation::new(link, wishes, move |wishes| Ok(choose(wishes))))?
     }

@@ -14,8 +14,8 @@ use crate::trace::Recorder;
 use crate::wakers::Wakers;
 use parking_lot::Mutex;
 use rma_core::channel::{Channel, Tracer};
-use rma_core::host::{Awaited, Host, Locality, Need};
-use rma_core::ids::Peer;
+use rma_core::host::{Awaited, Group, Host, Locality, Need};
+use rma_core::ids::{Peer, Rank};
 use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::trace::{ObservedPackets, Observer};
 use rma_core::{Engine, Error, ErrorClass, Result};
@@ -239,6 +239,11 @@ impl Runtime {
     /// Where a process is, seen from this one.
     pub fn locality(&self, peer: Peer) -> Locality {
         self.host.locality(peer)
+    }
+
+    /// The lowest rank of a group that is on this node.
+    pub(crate) fn first_here(&self, group: &Group) -> Option<u32> {
+        (0..group.size()).find(|rank| self.locality(group.peer(Rank(*rank))) != Locality::Remote)
     }
 
     /// Waits until `ready` gives a value, moving everything meanwhile; the one way to wait for requests of several kinds.

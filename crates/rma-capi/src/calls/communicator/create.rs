@@ -99,10 +99,12 @@ entry! {
                 Err(Error::new(ErrorClass::Arg, "", cause))
             }
         };
-        let comm = old.intra()?;
-        match newcomm.check("newcomm").and_then(|()| is_by_node()) {
-            Ok(is_by_node) => make(old, newcomm, || comm.split_by_node(is_by_node.then_some(key.into()))),
-            Err(fault) => Err(comm.refuse_split(fault)),
+        let key = newcomm.check("newcomm").and_then(|()| Ok(is_by_node()?.then_some(i64::from(key))));
+        match (&old.inter, key) {
+            (None, Ok(key)) => make(old, newcomm, || old.inner.split_by_node(key)),
+            (None, Err(fault)) => Err(old.inner.refuse_split(fault)),
+            (Some(inter), Ok(key)) => make_inter(old, newcomm, || inter.split_by_node(key)),
+            (Some(inter), Err(fault)) => Err(inter.refuse_split(fault)),
         }
     }
 
