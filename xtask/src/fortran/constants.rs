@@ -35,6 +35,34 @@ pub(super) fn generate(tables: &Tables, style: Style) -> String {
     text + "\n"
 }
 
+/// Variables whose places mean something to the calls: name, shape, shape as integers.
+const PLACES: [(&str, &str, &str); 7] = [
+    ("MPI_BOTTOM", "", ""),
+    ("MPI_IN_PLACE", "", ""),
+    ("MPI_BUFFER_AUTOMATIC", "", ""),
+    ("MPI_UNWEIGHTED", "(1)", "(1)"),
+    ("MPI_WEIGHTS_EMPTY", "(1)", "(1)"),
+    ("MPI_STATUS_IGNORE", "", "(MPI_STATUS_SIZE)"),
+    ("MPI_STATUSES_IGNORE", "(1)", "(MPI_STATUS_SIZE, 1)"),
+];
+
+/// These variables: common blocks with the names of the part in C. The modules and the include file share them, and of all global
+/// names only those of common blocks may be declared more than once (Fortran 2018, 19.2).
+pub(super) fn places(style: Style) -> String {
+    let mut text = String::new();
+    for (name, shape, of_integers) in PLACES {
+        let (kind, shape) = match style {
+            Style::Types if name.contains("STATUS") => ("type(MPI_Status)", shape),
+            Style::Types => ("integer(c_int)", shape),
+            Style::Integers => ("integer(c_int)", of_integers),
+        };
+        let block = format!("ABI_{name}");
+        let _ = writeln!(text, "  {kind}, target :: {name}{shape}\n  common /{block}/ {name}");
+        let _ = writeln!(text, "  bind(C, name=\"{}\") :: /{block}/", block.to_lowercase());
+    }
+    text + "\n"
+}
+
 fn line(constant: &Constant, tables: &Tables, style: Style) -> Option<String> {
     let (name, mut value) = (&constant.name, constant.value);
     if name.starts_with("MPI_T_") || name.starts_with("MPI_F_") {

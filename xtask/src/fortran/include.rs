@@ -4,24 +4,14 @@
 //! of modules calls it, since what is included can contain none.
 
 use super::constants;
-use super::module::{Procedure, Style, procedures};
-use super::parameters::{Class, HANDLES};
+use super::module::{Procedure, Style, procedures, with_addresses, with_integers};
+use super::parameters::Class;
 use super::text::statement;
 use crate::abi::{Function, Tables};
 use std::fmt::Write;
 
 /// The last column of the fixed form. A sign behind it continues the free form.
 const LAST: usize = 72;
-/// Variables whose places mean something: common blocks with the names of the part in C.
-const PLACES: [(&str, &str); 7] = [
-    ("MPI_BOTTOM", ""),
-    ("MPI_IN_PLACE", ""),
-    ("MPI_BUFFER_AUTOMATIC", ""),
-    ("MPI_UNWEIGHTED", "(1)"),
-    ("MPI_WEIGHTS_EMPTY", "(1)"),
-    ("MPI_STATUS_IGNORE", "(MPI_STATUS_SIZE)"),
-    ("MPI_STATUSES_IGNORE", "(MPI_STATUS_SIZE, 1)"),
-];
 /// Kinds of numbers of constants and variables, where no module is used.
 const NUMBERS: [(&str, &str); 5] = [
     ("integer(c_int)", "integer"),
@@ -46,18 +36,13 @@ const OTHERS: &str = include_str!("../../../crates/rma-capi/fortran/others.inc")
 
 /// The text of the include file.
 pub(super) fn generate(tables: &Tables, functions: &[&Function]) -> Result<String, String> {
-    let mut text = constants::generate(tables, Style::Integers);
-    for (name, shape) in PLACES {
-        let block = format!("ABI_{name}");
-        let _ = writeln!(text, "  integer(c_int) :: {name}{shape}\n  common /{block}/ {name}");
-        let _ = writeln!(text, "  bind(C, name=\"{}\") :: /{block}/", block.to_lowercase());
-    }
+    let mut text = constants::generate(tables, Style::Integers) + &constants::places(Style::Integers);
     for name in FUNCTIONS.lines().filter_map(|line| line.trim().strip_prefix("end subroutine ")) {
         let _ = writeln!(text, "  external :: {name}");
     }
     text = replaced(text, &NUMBERS);
     let mut interfaces = String::new();
-    for procedure in procedures(functions, Style::Integers)?.iter().filter(|it| it.prefix.is_empty()) {
+    for procedure in procedures(functions, Style::Integers, "")? {
         interfaces += &procedure.included()?;
     }
     let is_about = |line: &&str| !line.trim().trim_start_matches("end ").starts_with("interface");
@@ -79,7 +64,7 @@ pub(super) fn externals(functions: &[&Function]) -> Result<String, String> {
     let mut text = String::from(
         "! What mpif.h names beside the part in C. Written by `cargo xtask install`: do not edit.\n\n",
     );
-    for procedure in procedures(functions, Style::Integers)?.iter().filter(|it| it.prefix.is_empty()) {
+    for procedure in procedures(functions, Style::Integers, "")? {
         if procedure.is_wrapped() {
             text += &procedure.external();
         }
@@ -90,7 +75,7 @@ pub(super) fn externals(functions: &[&Function]) -> Result<String, String> {
             text += &used("MPI_SUCCESS");
         }
     }
-    Ok(HANDLES.iter().fold(text, |text, handle| text.replace(&format!("type({handle})"), "integer(c_int)")))
+    Ok(with_integers(&text))
 }
 
 /// What a procedure outside of a module begins with.
@@ -105,7 +90,7 @@ impl Procedure<'_> {
     fn included(&self) -> Result<String, String> {
         let name = self.name();
         Ok(if self.is_function() {
-            self.c_function()?.replace(&format!("{name}_f08"), &name)
+            self.c_function(&name)?
         } else if self.is_wrapped() {
             format!(
                 "{}    import\n    implicit none\n{}    end subroutine\n",
@@ -113,9 +98,8 @@ impl Procedure<'_> {
                 self.declarations()
             )
         } else {
-            // An address is an integer: the pointer's type would have to be imported.
-            self.c_interface(&name)
-                .replace("type(c_ptr), intent(out)", "integer(MPI_ADDRESS_KIND), intent(out)")
+            // The pointer's type would have to be imported.
+            with_addresses(&self.c_interface(&name))
         })
     }
 

@@ -33,19 +33,37 @@ pub(super) fn symbol(function: &str) -> String {
     format!("abi_{}", function.to_lowercase())
 }
 
-/// The procedures of the functions, those for profilers behind the others.
-pub(super) fn procedures<'a>(functions: &[&'a Function], style: Style) -> Result<Vec<Procedure<'a>>, String> {
-    let mut procedures = Vec::new();
-    for (prefix, function) in PREFIXES.iter().flat_map(|prefix| functions.iter().map(move |it| (prefix, it)))
-    {
-        procedures.push(Procedure { function, prefix, parameters: parameters(function)?, style });
-    }
-    Ok(procedures)
+/// The procedures of the functions, whose names begin with `prefix`.
+pub(super) fn procedures<'a>(
+    functions: &[&'a Function],
+    style: Style,
+    prefix: &'static str,
+) -> Result<Vec<Procedure<'a>>, String> {
+    let of = |function: &&'a Function| {
+        Ok(Procedure { function, prefix, parameters: parameters(function)?, style })
+    };
+    functions.iter().map(of).collect()
+}
+
+/// A text with integers for the types of handles.
+pub(super) fn with_integers(text: &str) -> String {
+    HANDLES
+        .iter()
+        .fold(text.to_owned(), |text, handle| text.replace(&format!("type({handle})"), "integer(c_int)"))
+}
+
+/// An interface that takes addresses as integers, as old programs do.
+pub(super) fn with_addresses(text: &str) -> String {
+    text.replace("type(c_ptr), intent(out)", "integer(MPI_ADDRESS_KIND), intent(out)")
 }
 
 /// The text of a module.
 pub(super) fn generate(tables: &Tables, functions: &[&Function], style: Style) -> Result<String, String> {
-    let procedures = procedures(functions, style)?;
+    let mut all = Vec::new();
+    for prefix in PREFIXES {
+        all.extend(procedures(functions, style, prefix)?);
+    }
+    let procedures = all;
     let mut text = String::new();
     let name = match style {
         Style::Types => "mpi_f08",
@@ -64,8 +82,9 @@ pub(super) fn generate(tables: &Tables, functions: &[&Function], style: Style) -
     text += &constants::generate(tables, style);
     text += match style {
         Style::Types => include_str!("../../../crates/rma-capi/fortran/types.inc"),
-        Style::Integers => include_str!("../../../crates/rma-capi/fortran/integers.inc"),
+        Style::Integers => "",
     };
+    text += &constants::places(style);
     if style == Style::Types {
         text += include_str!("../../../crates/rma-capi/fortran/callbacks.inc");
     }
@@ -81,9 +100,7 @@ pub(super) fn generate(tables: &Tables, functions: &[&Function], style: Style) -
         Style::Types => {
             include_str!("../../../crates/rma-capi/fortran/statuses.inc").to_owned() + procedures_of_all
         }
-        Style::Integers => HANDLES.iter().fold(procedures_of_all.to_owned(), |text, handle| {
-            text.replace(&format!("type({handle})"), "integer(c_int)")
-        }),
+        Style::Integers => with_integers(procedures_of_all),
     };
     for procedure in procedures.iter().filter(|procedure| procedure.is_wrapped()) {
         text += &procedure.wrapper();
@@ -189,7 +206,7 @@ impl Procedure<'_> {
         }
         let mut text = format!("  interface {generic}\n");
         if self.is_function() {
-            text += &self.c_function()?;
+            text += &self.c_function(&self.specific())?;
         } else if self.is_wrapped() {
             let _ = writeln!(text, "    procedure {}", self.specific());
             text += &format!("  end interface\n  private :: {}\n  interface\n", self.symbol());
@@ -205,15 +222,12 @@ impl Procedure<'_> {
         let name = &self.name();
         let pointer = |parameter: &Parameter| parameter.class == Class::Pointer;
         let text = if self.is_function() {
-            "  interface\n".to_owned() + &self.c_function()?.replace(&format!("{name}_f08"), name)
+            "  interface\n".to_owned() + &self.c_function(name)?
         } else if self.is_wrapped() {
             format!("  private :: {}\n  interface\n{}", self.symbol(), self.c_interface(&self.symbol()))
         } else if self.parameters.iter().any(pointer) {
-            // Old programs take an address as an integer.
             let by_pointer = self.c_interface(&format!("{name}_cptr"));
-            let by_integer = by_pointer
-                .replace(&format!("{name}_cptr"), &format!("{name}_address"))
-                .replace("type(c_ptr), intent(out)", "integer(MPI_ADDRESS_KIND), intent(out)");
+            let by_integer = with_addresses(&self.c_interface(&format!("{name}_address")));
             format!("  interface {name}\n{by_pointer}{by_integer}")
         } else {
             "  interface\n".to_owned() + &self.c_interface(name)
@@ -245,7 +259,7 @@ impl Procedure<'_> {
     }
 
     /// A function that returns its answer: these have arguments by value, and their names in C.
-    pub(super) fn c_function(&self) -> Result<String, String> {
+    pub(super) fn c_function(&self, called: &str) -> Result<String, String> {
         let name = self.name();
         let kind = match self.function.returns.as_str() {
             "double" => "real(c_double)",
@@ -254,7 +268,7 @@ impl Procedure<'_> {
         };
         let names: Vec<_> = self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let mut text = format!(
-            "    function {name}_f08({}) bind(C, name=\"{name}\") result(answer)\n      import\n      implicit none\n",
+            "    function {called}({}) bind(C, name=\"{name}\") result(answer)\n      import\n      implicit none\n",
             names.join(", ")
         );
         for parameter in &self.parameters {

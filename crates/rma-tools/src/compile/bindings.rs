@@ -21,9 +21,22 @@ const COMPILERS: [&str; 4] = ["gfortran", "flang", "flang-new", "ifx"];
 
 /// The compiler when none is named: the first that is there.
 pub(super) fn default_compiler() -> &'static str {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = |name: &&&str| std::env::split_paths(&folders).any(|folder| folder.join(name).is_file());
-    COMPILERS.iter().find(is_there).unwrap_or(&COMPILERS[0])
+    COMPILERS.iter().find(|name| found(OsStr::new(name)).is_some()).unwrap_or(&COMPILERS[0])
+}
+
+/// Where a program is that is named as in a shell.
+fn found(program: &OsStr) -> Option<PathBuf> {
+    if Path::new(program).components().count() > 1 {
+        return Some(PathBuf::from(program));
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+/// The folder that a compiler lies in, behind all links: beside it are its headers.
+fn home(compiler: &OsStr) -> PathBuf {
+    let path = found(compiler).and_then(|path| path.canonicalize().ok());
+    path.as_deref().and_then(Path::parent).unwrap_or(Path::new("/usr/bin")).to_owned()
 }
 
 /// The folder of the module and the library for a compiler; makes it if it is not there.
@@ -154,8 +167,7 @@ impl Sources {
             _ => Command::new("cc"),
         };
         if !name.contains("gfortran") {
-            let home = Path::new(&compiler[0]).parent().unwrap_or(Path::new("/usr/bin"));
-            c.arg(with("-I", home.join("../include/flang")));
+            c.arg(with("-I", home(&compiler[0]).join("../include/flang")));
         }
         c.args(["-O2", "-fPIC", "-std=gnu11", "-c"]).arg(with("-I", prefix.join("include"))).args(&self.c);
         let mut link = fortran();
