@@ -344,31 +344,65 @@ fn requests() {
     }
 }
 
+/// What the program allocates behind a dropped request is not where its operation reads and writes.
+#[test]
+fn buffers_of_dropped_requests_stay_until_the_scope_ends() {
+    on_both_paths(2, |world| {
+        let mut window = world.allocate::<u64>(LEN)?;
+        let other = 1 - world.rank();
+        world.barrier()?;
+        let new = window.shared(other, |locked| {
+            drop([locked.rput(vec![1; 4], 0)?, locked.rget(vec![0; 4], 8)?]);
+            // As long, so they would take the places of those if these were released.
+            Ok(std::array::from_fn::<_, 4, _>(|_| vec![9u64; 4]))
+        })?;
+        assert_eq!(new.concat(), [9; 16]);
+        world.barrier()?;
+        assert_eq!(window.local().to_vec()[..4], [1; 4]);
+        window.free()
+    });
+}
+
 #[test]
 fn windows_over_memory_of_the_program() {
     on_both_paths(2, |world| {
         for leaves in [Leaves::Returns, Leaves::Fails, Leaves::Panics] {
             let (mut memory, mut region) = ([0u64; 4], [0u64; 4]);
+            let (me, other) = (world.rank(), 1 - world.rank());
             let lent = catch_unwind(AssertUnwindSafe(|| {
                 world.window().lend(&mut memory, |window: &mut Window<'_, u64>| {
-                    window.fence_epoch(|epoch| epoch.put_value(3, 1 - world.rank(), 0))?;
+                    window.fence_epoch(|epoch| epoch.put_value(3, other, 0))?;
+                    // One leaves while the other one goes on to write its memory, and waits for that.
+                    if me == 1 {
+                        world.send(0, 0, &[0u8])?;
+                    } else {
+                        world.receive::<u8>(Some(1), None)?;
+                        window.exclusive(1, |locked| locked.store(1, 5))?;
+                    }
                     leaves.leave()
                 })
             }));
             assert_eq!(lent.is_err(), leaves == Leaves::Panics);
-            assert_eq!(memory, [3, 0, 0, 0]);
+            assert_eq!(memory, [3, 5 * u64::from(me), 0, 0]);
             let mut dynamic = world.window::<u64>().dynamic()?;
+            let mut theirs = None;
             let lent = catch_unwind(AssertUnwindSafe(|| {
                 dynamic.lend(&mut region, |window, place| {
                     assert!(!place.is_null());
-                    let other = world.allgather(&[place])?[1 - world.rank() as usize][0];
-                    window.exclusive(1 - world.rank(), |locked| locked.put_value(4, other.at(0)))?;
+                    let their = world.allgather(&[place])?[other as usize][0];
+                    window.exclusive(other, |locked| locked.put_value(4, their.at(0)))?;
                     world.barrier()?;
+                    theirs = Some(their);
                     leaves.leave()
                 })
             }));
             assert_eq!(lent.is_err(), leaves == Leaves::Panics);
-            assert_eq!(region, [4, 0, 0, 0]);
+            world.barrier()?;
+            let theirs = theirs.expect("the closure was left at its end");
+            let error = dynamic.exclusive(other, |locked| locked.store(theirs.at(1), 6)).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::RmaRange, "{error}");
+            world.barrier()?;
+            assert_eq!(region, [4, 0, 0, 0], "it is detached, however the closure was left");
             let place = dynamic.attach(vec![1; 4])?;
             let left = catch_unwind(AssertUnwindSafe(|| {
                 dynamic.lock_all(|all| {
