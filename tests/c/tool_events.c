@@ -137,8 +137,38 @@ static void waits(MPI_Win win)
         OK(MPI_Win_unlock(0, win));
         CHECK(count[EXHAUSTED] > exhausted && last_window[EXHAUSTED] == MPI_Win_toint(win) && last_long[EXHAUSTED] > 0);
     }
-    count[EPOCH] = epochs;
+    CHECK_EQ(count[EPOCH], epochs + (check_rank == 0 ? 3 : check_rank == 1 ? 2 : 0));
     OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Rank 1 asks for the lock of memory that it maps while rank 0 has it, each time longer, until rank 1 comes too early. */
+static void waits_in_line(MPI_Win win)
+{
+    int rounds = 0, waited = 0, flag, epochs = count[EPOCH], before = count[LOCK_WAIT];
+    if (tool_has_packets() || check_size == 1)
+        return;
+    /* Others may still be about to lock rank 0 for what comes before. */
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    while (!waited && rounds < 1000) {
+        rounds++;
+        if (check_rank == 0) {
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+            OK(MPI_Sendrecv(NULL, 0, MPI_INT, 1, 2, NULL, 0, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            for (int i = 0; i < 100 << (rounds < 8 ? rounds : 8); i++)
+                OK(MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+            OK(MPI_Win_unlock(0, win));
+        } else if (check_rank == 1) {
+            OK(MPI_Sendrecv(NULL, 0, MPI_INT, 0, 2, NULL, 0, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+            waited = count[LOCK_WAIT] - before;
+            OK(MPI_Win_unlock(0, win));
+        }
+        OK(MPI_Bcast(&waited, 1, MPI_INT, 1, MPI_COMM_WORLD));
+    }
+    CHECK_EQ(waited, 1);
+    CHECK_EQ(count[LOCK_WAIT], before + (check_rank == 1));
+    CHECK(check_rank != 1 || (last_window[LOCK_WAIT] == MPI_Win_toint(win) && last_long[LOCK_WAIT] == 1));
+    CHECK_EQ(count[EPOCH], epochs + (check_rank < 2 ? 2 * rounds : 0));
 }
 
 int main(int argc, char **argv)
@@ -188,6 +218,7 @@ int main(int argc, char **argv)
     CHECK_EQ(last_second[EPOCH], 4);
 
     waits(win);
+    waits_in_line(win);
 
     /* One function fewer: its events are dropped, and told. */
     OK(MPI_T_event_register_callback(handles[FREED], MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, NULL, NULL));

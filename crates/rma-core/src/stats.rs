@@ -47,7 +47,7 @@ counters! {
     piggybacked_locks, on_piggybacked_locks, "Lock requests that rode on an operation.";
     piggybacked_unlocks, on_piggybacked_unlocks, "Unlocks that rode on an operation.";
     acks_merged, on_acks_merged, "Acknowledgements that a later one replaced before they left.";
-    locks_waited, on_locks_waited, "Lock requests that found the lock taken, at their target.";
+    locks_waited, on_locks_waited, "Lock requests that found the lock taken, at their target, or at their origin where it maps the target.";
     lock_data_refused, on_lock_data_refused, "Operations dropped at a target because too much data waited for its lock.";
     bytes_sent_again, on_bytes_sent_again, "Bytes of operation data sent again after such a refusal.";
     op_pool_exhausted, on_op_pool_exhausted, "Operations that had to wait for an operation element.";

@@ -60,7 +60,7 @@ pub(crate) const TYPES: [Type; 5] = [
     },
     Type {
         name: "rma_lock_wait",
-        text: "Lock requests have found the lock of this window taken here: window, number since the last event.",
+        text: "Lock requests have found a lock of this window taken, of mapped memory at their origin, else here: window, number since the last event.",
         elements: &[WINDOW, LONG],
     },
     Type {

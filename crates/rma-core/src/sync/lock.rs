@@ -167,7 +167,7 @@ impl LockSync {
             self.open(&shared.access, node_rank);
             return true;
         }
-        state.counters.on_locks_waited(1);
+        window.counters.on_locks_waited(1);
         let mut ticket = node_rank.join(request, shared.holder);
         ticket.set_came(|| state.host.now());
         self.phase = Phase::InLine(ticket);

@@ -139,7 +139,7 @@ impl LockAllSync {
                         if node_rank.try_acquire(LockRequest::Shared, shared.holder) {
                             Phase::Next(Rank(node_rank.rank.0 + 1))
                         } else {
-                            state.counters.on_locks_waited(1);
+                            window.counters.on_locks_waited(1);
                             Phase::InLine(node_rank.rank, node_rank.join(LockRequest::Shared, shared.holder))
                         }
                     }
