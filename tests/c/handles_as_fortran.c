@@ -53,6 +53,18 @@ int main(int argc, char **argv)
     OK(MPI_Status_c2f(&status, fortran));
     memset(&copy, 0, sizeof copy);
     OK(MPI_Status_f2c(fortran, &copy));
+    MPI_F08_status newer;
+    MPI_Status again;
+    OK(MPI_Status_f2f08(fortran, &newer));
+    CHECK_EQ(newer.MPI_TAG, status.MPI_TAG);
+    newer.MPI_TAG++;
+    OK(MPI_Status_f082c(&newer, &again));
+    CHECK_EQ(again.MPI_TAG, status.MPI_TAG + 1);
+    again.MPI_TAG++;
+    OK(MPI_Status_c2f08(&again, &newer));
+    MPI_Fint older[MPI_F_STATUS_SIZE];
+    OK(MPI_Status_f082f(&newer, older));
+    CHECK_EQ(older[MPI_F_TAG], status.MPI_TAG + 2);
     CHECK_EQ(copy.MPI_SOURCE, check_rank);
     CHECK_EQ(copy.MPI_TAG, 3);
     OK(MPI_Get_count(&copy, MPI_INT, &count));

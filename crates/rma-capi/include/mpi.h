@@ -1661,6 +1661,11 @@ typedef int MPI_Fint;
 #define MPI_F_STATUS_IGNORE ((MPI_Fint *)0)
 #define MPI_F_STATUSES_IGNORE ((MPI_Fint *)0)
 
+typedef MPI_Status MPI_F08_status;
+
+#define MPI_F08_STATUS_IGNORE ((MPI_F08_status *)0)
+#define MPI_F08_STATUSES_IGNORE ((MPI_F08_status *)0)
+
 MPI_Fint MPI_Comm_c2f(MPI_Comm comm);
 MPI_Fint PMPI_Comm_c2f(MPI_Comm comm);
 MPI_Comm MPI_Comm_f2c(MPI_Fint comm);
@@ -1701,6 +1706,14 @@ int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status);
 int PMPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status);
 int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status);
 int PMPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status);
+int MPI_Status_c2f08(const MPI_Status *c_status, MPI_Status *f08_status);
+int PMPI_Status_c2f08(const MPI_Status *c_status, MPI_Status *f08_status);
+int MPI_Status_f082c(const MPI_Status *f08_status, MPI_Status *c_status);
+int PMPI_Status_f082c(const MPI_Status *f08_status, MPI_Status *c_status);
+int MPI_Status_f082f(const MPI_Status *f08_status, MPI_Fint *f_status);
+int PMPI_Status_f082f(const MPI_Status *f08_status, MPI_Fint *f_status);
+int MPI_Status_f2f08(const MPI_Fint *f_status, MPI_Status *f08_status);
+int PMPI_Status_f2f08(const MPI_Fint *f_status, MPI_Status *f08_status);
 MPI_Fint MPI_File_c2f(MPI_File file);
 MPI_Fint PMPI_File_c2f(MPI_File file);
 MPI_File MPI_File_f2c(MPI_Fint file);
@@ -1938,16 +1951,16 @@ int MPI_File_get_type_extent MPIX_ANY MPIX_MISSING("files");
 int MPI_File_get_type_extent_c MPIX_ANY MPIX_MISSING("files");
 int MPI_Register_datarep MPIX_ANY MPIX_MISSING("files");
 int MPI_Register_datarep_c MPIX_ANY MPIX_MISSING("files");
-int MPI_Comm_spawn MPIX_ANY MPIX_MISSING("processes");
-int MPI_Comm_spawn_multiple MPIX_ANY MPIX_MISSING("processes");
-int MPI_Open_port MPIX_ANY MPIX_MISSING("processes");
-int MPI_Close_port MPIX_ANY MPIX_MISSING("processes");
-int MPI_Comm_accept MPIX_ANY MPIX_MISSING("processes");
-int MPI_Comm_connect MPIX_ANY MPIX_MISSING("processes");
-int MPI_Comm_join MPIX_ANY MPIX_MISSING("processes");
-int MPI_Publish_name MPIX_ANY MPIX_MISSING("processes");
-int MPI_Unpublish_name MPIX_ANY MPIX_MISSING("processes");
-int MPI_Lookup_name MPIX_ANY MPIX_MISSING("processes");
+int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[]) MPIX_MISSING("processes");
+int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[]) MPIX_MISSING("processes");
+int MPI_Open_port(MPI_Info info, char *port_name) MPIX_MISSING("processes");
+int MPI_Close_port(const char *port_name) MPIX_MISSING("processes");
+int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm) MPIX_MISSING("processes");
+int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm) MPIX_MISSING("processes");
+int MPI_Comm_join(int fd, MPI_Comm *intercomm) MPIX_MISSING("processes");
+int MPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name) MPIX_MISSING("processes");
+int MPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name) MPIX_MISSING("processes");
+int MPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name) MPIX_MISSING("processes");
 #if !defined(__cplusplus) && !(__STDC_VERSION__ >= 202311L)
 #pragma GCC diagnostic pop
 #endif

@@ -68,7 +68,10 @@ const OPT_IN: [(&str, &str, &str); 2] = [
          #define MPI_F_TAG 1\n\
          #define MPI_F_ERROR 2\n\
          #define MPI_F_STATUS_IGNORE ((MPI_Fint *)0)\n\
-         #define MPI_F_STATUSES_IGNORE ((MPI_Fint *)0)\n\n",
+         #define MPI_F_STATUSES_IGNORE ((MPI_Fint *)0)\n\n\
+         typedef MPI_Status MPI_F08_status;\n\n\
+         #define MPI_F08_STATUS_IGNORE ((MPI_F08_status *)0)\n\
+         #define MPI_F08_STATUSES_IGNORE ((MPI_F08_status *)0)\n\n",
     ),
     ("removed", REMOVED, "typedef MPI_Comm_errhandler_function MPI_Handler_function;\n\n"),
 ];
@@ -151,7 +154,9 @@ pub(super) fn generate(tables: &Tables, declared: &BTreeSet<String>, unsupported
     functions(tables, declared, &mut text);
     text.push_str(MISSING);
     for function in unsupported {
-        let _ = writeln!(text, "int {} MPIX_ANY MPIX_MISSING(\"{}\");", function.name, function.group);
+        let Unsupported { group, name, parameters, .. } = function;
+        let parameters = parameters.as_ref().map_or_else(|| " MPIX_ANY".to_owned(), |all| format!("({all})"));
+        let _ = writeln!(text, "int {name}{parameters} MPIX_MISSING(\"{group}\");");
     }
     text + MISSING_END + CLOSING
 }
@@ -260,7 +265,8 @@ mod tests {
                          fortran\tMPI_Op_c2f\tMPI_Fint\tMPI_Op op\ntime\tMPI_Wtime\tdouble\tvoid\n";
         let declared = declared.iter().map(|name| (*name).to_owned()).collect();
         let [group, name, answer] = ["files", "MPI_File_open", "error"].map(str::to_owned);
-        let unsupported = [Unsupported { group, name, answer }];
+        let parameters = None;
+        let unsupported = [Unsupported { group, name, answer, parameters }];
         generate(&Tables::parse(constants, functions).unwrap(), &declared, &unsupported)
     }
 

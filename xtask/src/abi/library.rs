@@ -109,7 +109,8 @@ mod tests {
             assert!(findings.iter().any(|finding| finding.contains(why)), "{findings:?}");
         }
         let name = "MPI_Send".to_owned();
-        let send = Unsupported { group: "messages".to_owned(), name, answer: "error".to_owned() };
+        let (group, answer, parameters) = ("messages".to_owned(), "error".to_owned(), None);
+        let send = Unsupported { group, name, answer, parameters };
         assert_eq!(library(&["MPI_Send", "PMPI_Send"]).findings(&tables(), &[send]), [""; 0]);
         let other = Library { soname: None, ..library(&[]) };
         assert!(other.findings(&tables(), &[])[0].contains("calls itself nothing"));

@@ -22,22 +22,27 @@ pub(super) struct Unsupported {
     pub(super) name: String,
     /// One of [`ANSWERS`].
     pub(super) answer: String,
+    /// Its parameters in C, where bindings of other languages are made from the header; or any.
+    pub(super) parameters: Option<String>,
 }
 
 /// Reads the table; a function of the library is not in it.
 pub(super) fn parse(text: &str, tables: &Tables) -> Result<Vec<Unsupported>, String> {
     let mut names: BTreeSet<&str> = tables.functions.iter().map(|function| function.name.as_str()).collect();
     let mut read = Vec::new();
-    for cells in rows(text, "group\tname\tanswer")? {
-        let [group, name, answer] = cells[..] else { unreachable!("rows have as many cells as the heading") };
+    for cells in rows(text, "group\tname\tanswer\tparameters")? {
+        let [group, name, answer, parameters] = cells[..] else {
+            unreachable!("rows have as many cells as the heading")
+        };
         if !names.insert(name) {
             return Err(format!("the function {name} is not supported, and in a table before"));
         }
         if !name.starts_with("MPI_") || !ANSWERS.contains(&answer) {
             return Err(format!("the row of {name} is not understood"));
         }
+        let parameters = (parameters != "any").then(|| parameters.to_owned());
         let [group, name, answer] = [group, name, answer].map(str::to_owned);
-        read.push(Unsupported { group, name, answer });
+        read.push(Unsupported { group, name, answer, parameters });
     }
     Ok(read)
 }
@@ -83,7 +88,7 @@ pub(super) fn summary(unsupported: &[Unsupported], names: bool) -> String {
 mod tests {
     use super::*;
 
-    const ROWS: &str = "group\tname\tanswer\nfiles\tMPI_File_open\terror\ntools\tMPI_T_event_read\tcode\n";
+    const ROWS: &str = "group\tname\tanswer\tparameters\nfiles\tMPI_File_open\terror\tany\ntools\tMPI_T_event_read\tcode\tint a\n";
 
     fn tables() -> Tables {
         Tables::parse("name\ttype\tvalue\n", "group\tname\treturns\tparameters\nrma\tMPI_Put\tint\tint a\n")
@@ -114,7 +119,7 @@ mod tests {
             ("files\tMPI_File_close\tjoy", "not understood"),
             ("files\tFile_close\terror", "not understood"),
         ] {
-            let error = parse(&format!("{ROWS}{row}\n"), &tables()).unwrap_err();
+            let error = parse(&format!("{ROWS}{row}\tany\n"), &tables()).unwrap_err();
             assert!(error.contains(why), "{error}");
         }
     }

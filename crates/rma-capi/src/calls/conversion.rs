@@ -73,6 +73,26 @@ entry! {
     fn MPI_Status_f2c(f_status: Memory, c_status: Out<MPI_Status>) raises Raiser::None; |_| {
         c_status.set("c_status", f_status.value().one("f_status")?)
     }
+
+    /// `MPI_Status_c2f08` (§19.3.5): the type of the module `mpi_f08` is that of C.
+    fn MPI_Status_c2f08(c_status: In<MPI_Status>, f08_status: Out<MPI_Status>) raises Raiser::None; |_| {
+        f08_status.set("f08_status", c_status.one("c_status")?)
+    }
+
+    /// `MPI_Status_f082c` (§19.3.5).
+    fn MPI_Status_f082c(f08_status: In<MPI_Status>, c_status: Out<MPI_Status>) raises Raiser::None; |_| {
+        c_status.set("c_status", f08_status.one("f08_status")?)
+    }
+
+    /// `MPI_Status_f082f` (§19.3.5).
+    fn MPI_Status_f082f(f08_status: In<MPI_Status>, f_status: Memory) raises Raiser::None; |_| {
+        f_status.place().set("f_status", f08_status.one("f08_status")?)
+    }
+
+    /// `MPI_Status_f2f08` (§19.3.5).
+    fn MPI_Status_f2f08(f_status: Memory, f08_status: Out<MPI_Status>) raises Raiser::None; |_| {
+        f08_status.set("f08_status", f_status.value().one("f_status")?)
+    }
 }
 
 fn to_int<H: Handle>(handle: H, number: impl FnOnce(H) -> Option<c_int>) -> c_int {
