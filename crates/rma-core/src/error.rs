@@ -3,6 +3,7 @@
 //! One type serves the whole workspace, so that a class decided where an error is detected reaches the C caller
 //! unchanged. Detection happens before memory is touched; an [`Error`] is a value, never a log line.
 
+use crate::ids::Rank;
 use std::fmt;
 
 /// Error classes of MPI that one-sided communication raises (MPI 3.1 table 11.2 and §8.4), with the values of the
@@ -197,13 +198,16 @@ struct Inner {
     code: i32,
     call: &'static str,
     cause: String,
+    rank: Option<Rank>,
+    limit: Option<u64>,
 }
 
 impl Error {
     /// An error of `class` raised by `call`; `cause` is lower case and names argument, value and limit.
     #[cold]
     pub fn new(class: ErrorClass, call: &'static str, cause: impl Into<String>) -> Self {
-        Self(Box::new(Inner { class, code: class as i32, call, cause: cause.into() }))
+        let (code, cause) = (class as i32, cause.into());
+        Self(Box::new(Inner { class, code, call, cause, rank: None, limit: None }))
     }
 
     /// The MPI error class.
@@ -232,6 +236,30 @@ impl Error {
     /// The sentence without class and call.
     pub fn cause(&self) -> &str {
         &self.0.cause
+    }
+
+    /// The rank that was lost, is outside of its group, or whose memory or epoch the call missed; none for errors of no single rank.
+    pub fn rank(&self) -> Option<u32> {
+        self.0.rank.map(|rank| rank.0)
+    }
+
+    /// What the argument named in the sentence must keep to: the number of ranks, of counters, the bytes of the rank's memory.
+    pub fn limit(&self) -> Option<u64> {
+        self.0.limit
+    }
+
+    /// The same error, of a rank.
+    #[must_use]
+    pub fn about(mut self, rank: Rank) -> Self {
+        self.0.rank = Some(rank);
+        self
+    }
+
+    /// The same error, of an argument with a limit.
+    #[must_use]
+    pub fn with_limit(mut self, limit: u64) -> Self {
+        self.0.limit = Some(limit);
+        self
     }
 
     /// The same error, reported by the call the user made instead of the inner one that noticed.

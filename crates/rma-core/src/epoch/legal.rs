@@ -210,7 +210,8 @@ pub(crate) fn check(
             Epoch::Unset => String::new(),
             _ => format!(" (epoch {} of this window, opened by {})", open().number, state.opened_by()),
         };
-        Error::new(ErrorClass::RmaSync, name, cause + &open)
+        let error = Error::new(ErrorClass::RmaSync, name, cause + &open);
+        if let Some(rank) = call.rank() { error.about(rank) } else { error }
     })
 }
 

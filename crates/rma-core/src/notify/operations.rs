@@ -149,7 +149,8 @@ impl Notifying<'_> {
         let (counter, in_use) = (self.counter, shared.notification.in_use(target));
         if counter >= in_use {
             let cause = format!("counter {counter} is not among the {in_use} that rank {target} has in use");
-            return Err(Error::new(ErrorClass::RmaNotification, call, cause));
+            let error = Error::new(ErrorClass::RmaNotification, call, cause);
+            return Err(error.about(target).with_limit(in_use.into()));
         }
         if shared.mapped(target).is_some_and(|mapped| mapped.gate.is_locked()) {
             return Ok(());

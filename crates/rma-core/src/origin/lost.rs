@@ -67,7 +67,7 @@ pub(crate) fn abandon_all(window: &mut WindowState, pools: &mut Pools, reason: &
 /// The error of a call that depends on a lost rank.
 pub(crate) fn error_of(rank: Rank, call: &'static str, failure: &Failure) -> Error {
     let cause = format!("rank {rank} cannot be reached any more: {failure}");
-    Error::new(ErrorClass::ProcFailed, call, cause)
+    Error::new(ErrorClass::ProcFailed, call, cause).about(rank)
 }
 
 fn drop_target(window: &mut WindowState, pools: &mut Pools, key: PoolKey, reason: impl Fn() -> Error) {

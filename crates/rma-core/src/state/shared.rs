@@ -252,11 +252,11 @@ impl OutOfRange {
     }
 
     #[cold]
-    pub(crate) fn into_error(self, call: &'static str, target: impl std::fmt::Display) -> Error {
+    pub(crate) fn into_error(self, call: &'static str, target: Rank) -> Error {
         let Self { start, len, size } = self;
         if size == HAS_LEFT {
             let cause = format!("rank {target} has freed the window, and its memory may be gone");
-            return Error::new(ErrorClass::ProcAborted, call, cause);
+            return Error::new(ErrorClass::ProcAborted, call, cause).about(target);
         }
         let cause = match (start, size) {
             (_, NO_SIZE) => {
@@ -273,7 +273,8 @@ impl OutOfRange {
                 )
             }
         };
-        Error::new(ErrorClass::RmaRange, call, cause)
+        let error = Error::new(ErrorClass::RmaRange, call, cause).about(target);
+        if size == NO_SIZE { error } else { error.with_limit(size) }
     }
 }
 
@@ -466,7 +467,8 @@ impl Shared {
         if rank.0 < size {
             return Ok(());
         }
-        Err(Error::new(ErrorClass::Rank, call, format!("target rank {rank} is not in 0..{size}")))
+        let cause = format!("target rank {rank} is not in 0..{size}");
+        Err(Error::new(ErrorClass::Rank, call, cause).about(rank).with_limit(size.into()))
     }
 
     fn by_search_of(&self, mapped: &[MappedTarget], rank: Rank) -> Option<&MappedTarget> {

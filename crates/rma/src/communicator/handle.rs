@@ -104,7 +104,8 @@ impl Communicator {
         if rank < self.size() {
             return Ok(self.group.peer(Rank(rank)));
         }
-        Err(Error::new(ErrorClass::Rank, "comm_rank", format!("rank {rank} is not in 0..{}", self.size())))
+        let cause = format!("rank {rank} is not in 0..{}", self.size());
+        Err(Error::new(ErrorClass::Rank, "comm_rank", cause).about(Rank(rank)).with_limit(self.size().into()))
     }
 
     /// The rank of a process, if it is one of this communicator's.

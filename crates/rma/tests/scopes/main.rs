@@ -132,8 +132,10 @@ fn an_error_closes_the_epoch_and_is_the_result() {
         assert_eq!(window.shared(0, |_| Err::<(), _>(given_up())).unwrap_err(), given_up());
         let error = window.exclusive(0, |rank0| rank0.store(4, 1)).unwrap_err();
         assert_eq!(error.class(), ErrorClass::RmaRange, "{error}");
+        assert_eq!((error.rank(), error.limit()), (Some(0), Some(32)), "{error}");
         let error = window.shared(2, |_| Ok(())).unwrap_err();
         assert_eq!(error.class(), ErrorClass::Rank, "{error}");
+        assert_eq!((error.rank(), error.limit()), (Some(2), Some(2)), "{error}");
         let twice = [(0, LockKind::Shared), (1, LockKind::Shared), (0, LockKind::Shared)];
         let error = window.lock_set(&twice, |_| Ok(())).unwrap_err();
         assert_eq!(error.class(), ErrorClass::RmaSync, "{error}");
