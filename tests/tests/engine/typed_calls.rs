@@ -130,7 +130,7 @@ fn an_irregular_list_costs_one_packet_for_each_shape_that_fits_one() {
 
 #[test]
 fn a_get_accumulate_of_any_size_travels_in_units_with_a_reply_each() {
-    let count = 70_000;
+    let count = 300_000;
     let units = (count * 8_u64).div_ceil(EngineConfig::default().unit_bytes);
     assert_eq!(units, 3);
     let values = vec![1.0; count as usize];

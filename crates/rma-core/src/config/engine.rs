@@ -68,9 +68,9 @@ crate::variables! {
             "most ranks of a window that do not all map each other and notify each other of their fences, a packet to each; more meet by the host's barrier",
             "two ranks need no acknowledgement then: one way instead of three, for no more packets";
         /// Longest piece of a streamed operation.
-        unit_bytes: u64 = 262_144u64, "RMA_UNIT_BYTES", Bytes, 16..=1 << 26,
+        unit_bytes: u64 = 1_048_576u64, "RMA_UNIT_BYTES", Bytes, 16..=1 << 26,
             "accumulates longer than this travel and apply piece by piece",
-            "a piece and its place fit the second-level cache; with pieces of 64 KiB long ones took a tenth to a third longer over sockets";
+            "each piece is a round trip over sockets: with pieces of 256 KiB 4 MiB took three quarters longer, over shared memory as long";
         /// Most loops and runs of one packet's datatype. An element of a pair, which is never cut, has two.
         shape_entries: u64 = 64u64, "RMA_SHAPE_ENTRIES", Count, 4..=255,
             "loops and runs of a datatype that one packet describes; an irregular one takes a packet for each so many blocks",
