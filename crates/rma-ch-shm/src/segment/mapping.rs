@@ -8,7 +8,6 @@
 use super::memory::SharedMemory;
 use rma_core::mem::WriteSpan;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
-use rustix::param::page_size;
 use std::io;
 use std::ptr;
 
@@ -23,6 +22,13 @@ pub struct Mapping {
 unsafe impl Send for Mapping {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Mapping {}
+
+/// Of libc: rustix's own way reads the vdso, which valgrind takes away, and ends the program there.
+fn page_size() -> io::Result<usize> {
+    // SAFETY: a question to the system, without memory.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
+}
 
 impl Mapping {
     /// Maps all of `memory`.
@@ -42,7 +48,7 @@ impl Mapping {
         let too_long = |_| io::Error::from(io::ErrorKind::OutOfMemory);
         let (len, align) = (len.map_err(too_long)?, align.map_err(too_long)?);
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        let page = page_size();
+        let page = page_size()?;
         if align <= page {
             // SAFETY: the system chooses where, so no mapping is replaced.
             let start = unsafe { mmap(ptr::null_mut(), len.max(1), access, MapFlags::SHARED, memory, 0) }?;
