@@ -144,11 +144,15 @@ static void waits(MPI_Win win)
 /* Rank 1 asks for the lock of memory that it maps while rank 0 has it, each time longer, until rank 1 comes too early. */
 static void waits_in_line(MPI_Win win)
 {
-    int rounds = 0, waited = 0, flag, epochs = count[EPOCH], before = count[LOCK_WAIT];
+    int rounds = 0, waited = 0, flag;
     if (tool_has_packets() || check_size == 1)
         return;
-    /* Others may still be about to lock rank 0 for what comes before. */
+    /* Others may still be about to lock rank 0 for what comes before. What waited for that is told by a call on the window. */
     OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, check_rank, 0, win));
+    OK(MPI_Win_unlock(check_rank, win));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    int epochs = count[EPOCH], before = count[LOCK_WAIT];
     while (!waited && rounds < 1000) {
         rounds++;
         if (check_rank == 0) {
