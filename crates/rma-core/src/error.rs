@@ -3,7 +3,7 @@
 //! One type serves the whole workspace, so that a class decided where an error is detected reaches the C caller
 //! unchanged. Detection happens before memory is touched; an [`Error`] is a value, never a log line.
 
-use crate::ids::Rank;
+use crate::ids::{Rank, WindowId};
 use std::fmt;
 
 /// Error classes of MPI that one-sided communication raises (MPI 3.1 table 11.2 and §8.4), with the values of the
@@ -200,6 +200,7 @@ struct Inner {
     cause: String,
     rank: Option<Rank>,
     limit: Option<u64>,
+    window: Option<WindowId>,
 }
 
 impl Error {
@@ -207,7 +208,7 @@ impl Error {
     #[cold]
     pub fn new(class: ErrorClass, call: &'static str, cause: impl Into<String>) -> Self {
         let (code, cause) = (class as i32, cause.into());
-        Self(Box::new(Inner { class, code, call, cause, rank: None, limit: None }))
+        Self(Box::new(Inner { class, code, call, cause, rank: None, limit: None, window: None }))
     }
 
     /// The MPI error class.
@@ -246,6 +247,19 @@ impl Error {
     /// What the argument named in the sentence must keep to: the number of ranks, of counters, the bytes of the rank's memory.
     pub fn limit(&self) -> Option<u64> {
         self.0.limit
+    }
+
+    /// The window whose call failed, as [`Window::id`](crate::window::Window::id) names it; none where it was not made yet.
+    pub fn window(&self) -> Option<WindowId> {
+        self.0.window
+    }
+
+    /// The same error, of a call on a window.
+    #[cold]
+    #[must_use]
+    pub fn in_window(mut self, window: WindowId) -> Self {
+        self.0.window = Some(window);
+        self
     }
 
     /// The same error, of a rank.

@@ -38,7 +38,8 @@ impl NotificationRequest {
         if notification.own().is_some_and(|block| block.value(self.counter) >= self.number) {
             return Ok(true);
         }
-        notification.check(CALL).map(|()| false)
+        let checked = notification.check(CALL).map(|()| false);
+        checked.map_err(|error| error.in_window(self.window.id()))
     }
 
     /// Moves the engine a step, and looks.

@@ -83,7 +83,8 @@ impl<'a> Notifications<'a> {
     ) -> Result<Option<u32>> {
         const CALL: &str = "notification_wait_any";
         if counters.is_empty() {
-            return Err(Error::new(ErrorClass::Arg, CALL, format!("no counter is in {counters:?}")));
+            let error = Error::new(ErrorClass::Arg, CALL, format!("no counter is in {counters:?}"));
+            return Err(error.in_window(self.window.id()));
         }
         let block = self.checked(CALL, counters.clone())?;
         let look = || counters.clone().find(|counter| block.value(*counter) >= number);
@@ -104,7 +105,8 @@ impl<'a> Notifications<'a> {
     fn no_such(&self, call: &'static str, counters: Range<u32>) -> Error {
         let last = counters.end.saturating_sub(1);
         let cause = format!("counter {last} is not among the {} that this rank has in use", self.in_use());
-        Error::new(ErrorClass::RmaNotification, call, cause)
+        let error = Error::new(ErrorClass::RmaNotification, call, cause);
+        error.with_limit(self.in_use().into()).in_window(self.window.id())
     }
 
     fn block(&self) -> Option<CounterBlock<'a>> {
@@ -161,7 +163,7 @@ impl<'a> Notifications<'a> {
         let deadline = limit.map(|limit| engine.host().now().saturating_add(limit));
         let describe = |_: &Core| self.awaited(describe());
         let (mut sleeper, mut next_question) = (None, None);
-        engine.wait_for(call, !shared.maps_others(), &describe, &mut |core| {
+        let found = engine.wait_for(call, !shared.maps_others(), &describe, &mut |core| {
             let Core { state, windows, .. } = core;
             if !state.is_spinning && sleeper.is_none() {
                 sleeper = Some(Sleeper::new(block));
@@ -199,7 +201,8 @@ impl<'a> Notifications<'a> {
                 state.look_again_by(deadline);
             }
             Ok(None)
-        })
+        });
+        found.map_err(|error| error.in_window(self.window.id()))
     }
 
     /// What a wait of this rank needs: any of the others may bring it.

@@ -11,6 +11,7 @@ use super::scope;
 use super::typed::Window;
 use super::view::View;
 use rma_core::epoch::Assert;
+use rma_core::window;
 use rma_core::{Error, Result};
 use std::fmt;
 use std::marker::PhantomData;
@@ -111,17 +112,17 @@ impl<T: Element, E: From<Error>> Exposure<'_, T, E> {
     /// step, and does not wait.
     ///
     /// # Errors
-    /// See [`rma_core::window::Window::test`].
+    /// See [`window::Window::test`].
     pub fn test(&mut self) -> Result<bool> {
         if !self.is_over {
-            self.is_over = self.parts.core.test()?;
+            self.is_over = self.parts.core.call(window::Window::test)?;
         }
         Ok(self.is_over)
     }
 
     /// This rank's own memory.
     pub fn local(&self) -> View<'_, T> {
-        View::own(&self.parts.core)
+        View::own(self.parts.core.plain())
     }
 }
 
@@ -131,9 +132,9 @@ pub(super) fn access<'scope, T: Element, R, E: From<Error>>(
     assert: Assert,
     body: impl FnOnce(&AccessEpoch<'scope, T>) -> Result<R, E>,
 ) -> Result<R, E> {
-    parts.core.start(&group(targets, "start")?, assert)?;
+    parts.core.call(|window| window.start(&group(targets, "start")?, assert))?;
     let epoch = Epoch::active(parts);
-    scope::epoch(parts, || body(&epoch), || parts.core.complete())
+    scope::epoch(parts, || body(&epoch), || parts.core.call(window::Window::complete))
 }
 
 pub(super) fn expose<'scope, T: Element, R, E: From<Error>>(
@@ -142,11 +143,11 @@ pub(super) fn expose<'scope, T: Element, R, E: From<Error>>(
     assert: Assert,
     body: impl FnOnce(&mut Exposure<'scope, T, E>) -> Result<R, E>,
 ) -> Result<R, E> {
-    parts.core.post_to(&group(origins, "post")?, assert)?;
+    parts.core.call(|window| window.post_to(&group(origins, "post")?, assert))?;
     let mut exposure = Exposure { parts, is_over: false, assert, error: PhantomData };
     // What others do with the memory needs no buffer of this rank's: an error of the wait releases nothing.
     let outcome = scope::catch(|| body(&mut exposure));
-    let closed = if exposure.is_over { Ok(()) } else { parts.core.wait() };
+    let closed = if exposure.is_over { Ok(()) } else { parts.core.call(window::Window::wait) };
     scope::outcome(outcome, closed)
 }
 

@@ -37,10 +37,10 @@ impl<'scope, T: Element> Access<'scope, T> {
         disp: usize,
         to: &Layout<T>,
     ) -> Result<()> {
-        let ty = datatype::<T>(origin.shape(), origin.strides())?;
+        let ty = self.call(|_| datatype::<T>(origin.shape(), origin.strides()))?;
         let origin = Origin { base: origin.as_ptr().cast(), count: 1, ty: &ty };
         // SAFETY: the view's elements are where its strides say, and borrowed for the scope.
-        unsafe { self.window().put_typed(origin, target, to.area(disp)) }
+        self.call(|window| unsafe { window.put_typed(origin, target, to.area(disp)) })
     }
 
     fn get_array<D: Dimension>(
@@ -50,10 +50,10 @@ impl<'scope, T: Element> Access<'scope, T> {
         disp: usize,
         from: &Layout<T>,
     ) -> Result<()> {
-        let ty = datatype::<T>(result.shape(), result.strides())?;
+        let ty = self.call(|_| datatype::<T>(result.shape(), result.strides()))?;
         let result = Destination { base: result.as_mut_ptr().cast(), count: 1, ty: &ty };
         // SAFETY: as for `put_array`; the borrow is exclusive, and every bit pattern is an element.
-        unsafe { self.window().get_typed(result, target, from.area(disp)) }
+        self.call(|window| unsafe { window.get_typed(result, target, from.area(disp)) })
     }
 }
 
@@ -96,7 +96,7 @@ impl<'scope, T: Element, K> Epoch<'scope, T, K> {
         disp: usize,
         to: &Layout<T>,
     ) -> Result<()> {
-        self.access.put_array(origin, target.into_rank("put")?, disp, to)
+        self.access.put_array(origin, self.access.rank(target, "put")?, disp, to)
     }
 
     /// As [`Epoch::get_layout`], into the elements of an array's view.
@@ -110,7 +110,7 @@ impl<'scope, T: Element, K> Epoch<'scope, T, K> {
         disp: usize,
         from: &Layout<T>,
     ) -> Result<()> {
-        self.access.get_array(result, target.into_rank("get")?, disp, from)
+        self.access.get_array(result, self.access.rank(target, "get")?, disp, from)
     }
 }
 

@@ -49,10 +49,10 @@ impl<'world, T: Element, E: From<Error>> Window<'world, T, E> {
         body: impl FnOnce(&ReadEpoch<'scope, T>) -> Result<R, E>,
     ) -> Result<R, E> {
         let parts = self.opened("fence")?;
-        parts.core.fence(Assert::NO_PRECEDE.with(Assert::NO_PUT))?;
+        parts.core.call(|window| window.fence(Assert::NO_PRECEDE.with(Assert::NO_PUT)))?;
         let epoch = ReadEpoch(Epoch::active(parts));
         let last = Assert::NO_SUCCEED.with(Assert::NO_STORE);
-        scope::epoch(parts, || body(&epoch), || parts.core.fence(last))
+        scope::epoch(parts, || body(&epoch), || parts.core.call(|window| window.fence(last)))
     }
 
     /// The window for one epoch that need not be checked against others (`MPI_MODE_NOCHECK`): no rank holds or asks for a lock that

@@ -1,5 +1,6 @@
 //! Making windows: over memory of the library, over the program's own, and over memory that a node shares.
 
+use super::core::Core;
 use super::dynamic::Attached;
 use super::element::{Element, write_span};
 use super::operations::Parts;
@@ -256,9 +257,9 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
         let core = window.parts().core.clone();
         let has_left = Cell::new(false);
         let free = || {
-            let freed = core.clone().free();
-            has_left.set(is_left(&core, &freed));
-            if has_left.get() { freed } else { freed.and(Err(not_left())) }
+            let freed = core.call(|window| window.clone().free());
+            has_left.set(is_left(core.plain(), &freed));
+            if has_left.get() { freed } else { freed.and_then(|()| core.call(|_| Err(not_left()))) }
         };
         scope::run(&core, || body(&mut window), free, || has_left.get())
     }
@@ -285,7 +286,7 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
             core.set_name(&name);
         }
         let wakers = Arc::clone(&communicator.runtime().wakers);
-        let parts = Parts { core, values: Values::new(), wakers, attached: Attached::new() };
+        let parts = Parts { core: Core::new(core), values: Values::new(), wakers, attached: Attached::new() };
         Ok(Window::new(parts, buffer, kept))
     }
 

@@ -109,21 +109,26 @@ impl<T> Attached<T> {
 
 impl<T: Element> Parts<T> {
     fn attach(&self, buffer: Vec<T>) -> Result<Place<T>> {
-        const CALL: &str = "win_attach";
         if buffer.is_empty() {
-            return Err(Error::new(ErrorClass::Size, CALL, "a region without elements has no place"));
+            return Err(self.empty_region());
         }
         // Dropped only where no rank can reach it.
         let mut buffer = ManuallyDrop::new(buffer);
         // SAFETY: the memory stays the buffer's until `detach` or the window's end, and a buffer that is never given back is leaked.
         let span = unsafe { write_span(&mut buffer) };
         // SAFETY: as above.
-        if let Err(error) = unsafe { self.core.attach(span) } {
+        if let Err(error) = self.core.call(|window| unsafe { window.attach(span) }) {
             drop(ManuallyDrop::into_inner(buffer));
             return Err(error);
         }
         self.attached.push(span, Some(buffer));
         Ok(Place::of(span))
+    }
+
+    #[cold]
+    fn empty_region(&self) -> Error {
+        let error = Error::new(ErrorClass::Size, "win_attach", "a region without elements has no place");
+        error.in_window(self.core.plain().id())
     }
 
     fn region(&self, place: Place<T>) -> Option<View<'_, T>> {
@@ -187,9 +192,9 @@ impl<T: Element, E> DynamicWindow<'_, T, E> {
         let parts = self.parts();
         if !parts.attached.owns(place) {
             let cause = format!("no buffer is attached at {place:?}");
-            return Err(Error::new(ErrorClass::Base, "win_detach", cause));
+            return parts.core.call(|_| Err(Error::new(ErrorClass::Base, "win_detach", cause)));
         }
-        parts.core.detach(place.at(0))?;
+        parts.core.call(|window| window.detach(place.at(0)))?;
         let owner = parts.attached.remove(place).and_then(|region| region.owner);
         Ok(owner.map(ManuallyDrop::into_inner).unwrap_or_default())
     }
@@ -237,21 +242,20 @@ impl<T: Element, E: From<Error>> DynamicWindow<'_, T, E> {
         body: impl FnOnce(&mut DynamicWindow<'_, T, E>, Place<T>) -> Result<R, E>,
     ) -> Result<R, E> {
         if memory.is_empty() {
-            return Err(
-                Error::new(ErrorClass::Size, "win_attach", "a region without elements has no place").into()
-            );
+            return Err(self.parts().empty_region().into());
         }
         // SAFETY: the memory is detached when this call ends, or the process has ended.
         let span = unsafe { write_span(memory) };
         // The window in the variable may be another one at the end.
         let core = self.parts().core.clone();
         // SAFETY: as above.
-        unsafe { core.attach(span) }?;
+        core.call(|window| unsafe { window.attach(span) })?;
         self.parts().attached.push(span, None);
         let place = Place::of(span);
         let outcome = scope::catch(|| body(self, place));
         let _ = self.parts().attached.remove(place);
-        scope::run(&core, || scope::outcome(outcome, Ok(())), || core.detach(place.at(0)), || false)
+        let detach = || core.call(|window| window.detach(place.at(0)));
+        scope::run(&core, || scope::outcome(outcome, Ok(())), detach, || false)
     }
 }
 

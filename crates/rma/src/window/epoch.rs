@@ -43,7 +43,7 @@ impl<'scope, T: Element, K> Epoch<'scope, T, K> {
     /// See [`rma_core::window::Window::put`].
     #[inline]
     pub fn put(&self, origin: &'scope [T], target: impl IntoRank, disp: usize) -> Result<()> {
-        self.access.put(origin, target.into_rank("put")?, disp)
+        self.access.put(origin, self.access.rank(target, "put")?, disp)
     }
 
     /// As [`Epoch::put`], for one element that needs no buffer.
@@ -52,7 +52,7 @@ impl<'scope, T: Element, K> Epoch<'scope, T, K> {
     /// As [`Epoch::put`].
     #[inline]
     pub fn put_value(&self, value: T, target: impl IntoRank, disp: usize) -> Result<()> {
-        self.access.put_value(value, target.into_rank("put")?, disp)
+        self.access.put_value(value, self.access.rank(target, "put")?, disp)
     }
 
     /// Fills `result` from displacement `disp` of rank `target` (`MPI_Get`).
@@ -61,12 +61,12 @@ impl<'scope, T: Element, K> Epoch<'scope, T, K> {
     /// See [`rma_core::window::Window::get`].
     #[inline]
     pub fn get(&self, result: &'scope mut [T], target: impl IntoRank, disp: usize) -> Result<()> {
-        self.access.get(result, target.into_rank("get")?, disp)
+        self.access.get(result, self.access.rank(target, "get")?, disp)
     }
 
     /// This rank's own memory. What others store there is complete only after the epoch.
     pub fn local(&self) -> View<'_, T> {
-        View::own(self.access.window())
+        View::own(self.access.plain())
     }
 }
 
@@ -84,7 +84,7 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
         target: impl IntoRank,
         disp: usize,
     ) -> Result<()> {
-        self.access.accumulate(origin, op, target.into_rank("accumulate")?, disp)
+        self.access.accumulate(origin, op, self.access.rank(target, "accumulate")?, disp)
     }
 
     /// As [`Epoch::accumulate`], for one element that needs no buffer.
@@ -92,7 +92,7 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
     /// # Errors
     /// As [`Epoch::accumulate`].
     pub fn accumulate_value(&self, value: T, op: ReduceOp, target: impl IntoRank, disp: usize) -> Result<()> {
-        self.access.accumulate_value(value, op, target.into_rank("accumulate")?, disp)
+        self.access.accumulate_value(value, op, self.access.rank(target, "accumulate")?, disp)
     }
 
     /// As [`Epoch::accumulate`], and fills `result`, which is as long as `origin`, with what the elements were before
@@ -123,7 +123,7 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
         target: impl IntoRank,
         disp: usize,
     ) -> Result<()> {
-        self.access.get_accumulate(origin, result, op, target.into_rank("get_accumulate")?, disp)
+        self.access.get_accumulate(origin, result, op, self.access.rank(target, "get_accumulate")?, disp)
     }
 
     /// Fills `result` from displacement `disp` of rank `target`, each element in one atomic step that changes nothing
@@ -132,7 +132,7 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
     /// # Errors
     /// As [`Epoch::get`].
     pub fn fetch(&self, result: &'scope mut [T], target: impl IntoRank, disp: usize) -> Result<()> {
-        self.access.fetch(result, target.into_rank("get_accumulate")?, disp)
+        self.access.fetch(result, self.access.rank(target, "get_accumulate")?, disp)
     }
 
     /// Combines one element with `operand`, and stores what it was before in `result`, in one atomic step
@@ -149,7 +149,7 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
         target: impl IntoRank,
         disp: usize,
     ) -> Result<()> {
-        self.access.fetch_op_into(operand, result, op, target.into_rank("fetch_and_op")?, disp)
+        self.access.fetch_op_into(operand, result, op, self.access.rank(target, "fetch_and_op")?, disp)
     }
 }
 
@@ -168,7 +168,7 @@ impl<'scope, T: Integer, K> Epoch<'scope, T, K> {
         target: impl IntoRank,
         disp: usize,
     ) -> Result<()> {
-        let target = target.into_rank("compare_and_swap")?;
+        let target = self.access.rank(target, "compare_and_swap")?;
         self.access.compare_and_swap_into(compare, swap, result, target, disp)
     }
 }
@@ -176,6 +176,6 @@ impl<'scope, T: Integer, K> Epoch<'scope, T, K> {
 impl<T, K> fmt::Debug for Epoch<'_, T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = std::any::type_name::<K>().rsplit("::").next().unwrap_or_default();
-        write!(f, "Epoch of {kind} on {:?}", self.access.window())
+        write!(f, "Epoch of {kind} on {:?}", self.access.plain())
     }
 }

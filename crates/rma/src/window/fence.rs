@@ -52,7 +52,7 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         body: impl FnOnce(&FenceEpoch<'scope, T>) -> Result<R, E>,
     ) -> Result<R, E> {
         let parts = self.opened("fence")?;
-        parts.core.fence(Assert::NO_PRECEDE)?;
+        parts.core.call(|window| window.fence(Assert::NO_PRECEDE))?;
         between_fences(parts, body, Assert::NO_SUCCEED)
     }
 
@@ -90,7 +90,7 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
         body: impl FnOnce(&mut FenceEpochs<'scope, T, E>) -> Result<R, E>,
     ) -> Result<R, E> {
         let parts = self.opened("fence")?;
-        parts.core.fence(Assert::NO_PRECEDE)?;
+        parts.core.call(|window| window.fence(Assert::NO_PRECEDE))?;
         // The last fence leaves an epoch without operations, which any other call may replace: there is nothing to close.
         body(&mut FenceEpochs { parts, error: PhantomData })
     }
@@ -110,7 +110,7 @@ impl<T: Element, E: From<Error>> FenceEpochs<'_, T, E> {
 
     /// This rank's own memory.
     pub fn local(&self) -> View<'_, T> {
-        View::own(&self.parts.core)
+        View::own(self.parts.core.plain())
     }
 }
 
@@ -120,7 +120,7 @@ fn between_fences<'scope, T: Element, R, E: From<Error>>(
     assert: Assert,
 ) -> Result<R, E> {
     let epoch = Epoch::active(parts);
-    scope::epoch(parts, || body(&epoch), || parts.core.fence(assert))
+    scope::epoch(parts, || body(&epoch), || parts.core.call(|window| window.fence(assert)))
 }
 
 impl<T, E> fmt::Debug for FenceEpochs<'_, T, E> {

@@ -20,10 +20,10 @@ impl<'scope, T: Element> Access<'scope, T> {
         disp: usize,
         to: &Layout<T>,
     ) -> Result<()> {
-        from.check("put", origin.len())?;
+        self.call(|_| from.check("put", origin.len()))?;
         let origin = Origin { base: origin.as_ptr().cast(), count: 1, ty: from.bytes() };
         // SAFETY: the layout lies within the buffer, which is borrowed for the scope.
-        unsafe { self.window().put_typed(origin, target, to.area(disp)) }
+        self.call(|window| unsafe { window.put_typed(origin, target, to.area(disp)) })
     }
 
     fn get_layout(
@@ -34,10 +34,10 @@ impl<'scope, T: Element> Access<'scope, T> {
         disp: usize,
         from: &Layout<T>,
     ) -> Result<()> {
-        into.check("get", result.len())?;
+        self.call(|_| into.check("get", result.len()))?;
         let result = Destination { base: result.as_mut_ptr().cast(), count: 1, ty: into.bytes() };
         // SAFETY: as for `put_layout`; every bit pattern is an element.
-        unsafe { self.window().get_typed(result, target, from.area(disp)) }
+        self.call(|window| unsafe { window.get_typed(result, target, from.area(disp)) })
     }
 }
 
@@ -52,11 +52,13 @@ impl<'scope, T: Number> Access<'scope, T> {
         to: &Layout<T>,
     ) -> Result<()> {
         const CALL: &str = "accumulate";
-        from.check(CALL, origin.len())?;
-        let origin = Origin { base: origin.as_ptr().cast(), count: 1, ty: from.numbers(CALL)? };
-        let area = TargetArea { ty: to.numbers(CALL)?, ..to.area(disp) };
-        // SAFETY: as for `put_layout`: the numbers lie where the bytes do, as they have their size.
-        unsafe { self.window().accumulate_typed(origin, op, target, area) }
+        self.call(|window| {
+            from.check(CALL, origin.len())?;
+            let origin = Origin { base: origin.as_ptr().cast(), count: 1, ty: from.numbers(CALL)? };
+            let area = TargetArea { ty: to.numbers(CALL)?, ..to.area(disp) };
+            // SAFETY: as for `put_layout`: the numbers lie where the bytes do, as they have their size.
+            unsafe { window.accumulate_typed(origin, op, target, area) }
+        })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -71,13 +73,15 @@ impl<'scope, T: Number> Access<'scope, T> {
         (disp, at): (usize, &Layout<T>),
     ) -> Result<()> {
         const CALL: &str = "get_accumulate";
-        from.check(CALL, origin.len())?;
-        into.check(CALL, result.len())?;
-        let origin = Origin { base: origin.as_ptr().cast(), count: 1, ty: from.numbers(CALL)? };
-        let result = Destination { base: result.as_mut_ptr().cast(), count: 1, ty: into.numbers(CALL)? };
-        let area = TargetArea { ty: at.numbers(CALL)?, ..at.area(disp) };
-        // SAFETY: as for `accumulate_layout`; a shared borrow and an exclusive one do not overlap.
-        unsafe { self.window().get_accumulate(origin, result, op, target, area) }
+        self.call(|window| {
+            from.check(CALL, origin.len())?;
+            into.check(CALL, result.len())?;
+            let origin = Origin { base: origin.as_ptr().cast(), count: 1, ty: from.numbers(CALL)? };
+            let result = Destination { base: result.as_mut_ptr().cast(), count: 1, ty: into.numbers(CALL)? };
+            let area = TargetArea { ty: at.numbers(CALL)?, ..at.area(disp) };
+            // SAFETY: as for `accumulate_layout`; a shared borrow and an exclusive one do not overlap.
+            unsafe { window.get_accumulate(origin, result, op, target, area) }
+        })
     }
 }
 
@@ -95,7 +99,7 @@ impl<'scope, T: Element, K> Epoch<'scope, T, K> {
         disp: usize,
         to: &Layout<T>,
     ) -> Result<()> {
-        self.access.put_layout(origin, from, target.into_rank("put")?, disp, to)
+        self.access.put_layout(origin, from, self.access.rank(target, "put")?, disp, to)
     }
 
     /// As [`Epoch::get`], of the elements behind displacement `disp` that `from` says, into those of `result` that `into` says.
@@ -110,7 +114,7 @@ impl<'scope, T: Element, K> Epoch<'scope, T, K> {
         disp: usize,
         from: &Layout<T>,
     ) -> Result<()> {
-        self.access.get_layout(result, into, target.into_rank("get")?, disp, from)
+        self.access.get_layout(result, into, self.access.rank(target, "get")?, disp, from)
     }
 }
 
@@ -128,7 +132,7 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
         disp: usize,
         to: &Layout<T>,
     ) -> Result<()> {
-        self.access.accumulate_layout(origin, from, op, target.into_rank("accumulate")?, disp, to)
+        self.access.accumulate_layout(origin, from, op, self.access.rank(target, "accumulate")?, disp, to)
     }
 
     /// As [`Epoch::get_accumulate`], with a layout of each of the three: `from` of `origin`, `into` of `result`, and that of the
@@ -147,7 +151,7 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
         target: impl IntoRank,
         at: (usize, &Layout<T>),
     ) -> Result<()> {
-        let target = target.into_rank("get_accumulate")?;
+        let target = self.access.rank(target, "get_accumulate")?;
         self.access.get_accumulate_layout(origin, from, result, into, op, target, at)
     }
 }

@@ -96,7 +96,8 @@ impl<T: Element, E: From<Error>> Window<'_, T, E> {
     ) -> Result<R, E> {
         let parts = self.opened("lock")?;
         let named = |(rank, kind): &(_, LockKind)| Ok((IntoRank::into_rank(*rank, "lock")?, *kind));
-        let mut locks: Vec<(Rank, LockKind)> = locks.iter().map(named).collect::<Result<_>>()?;
+        let named = |_: &_| locks.iter().map(named).collect::<Result<Vec<(Rank, LockKind)>>>();
+        let mut locks = parts.core.call(named)?;
         let set = LockSet { ranks: locks.iter().map(|(target, _)| locked(parts, *target)).collect() };
         locks.sort_by_key(|(rank, _)| *rank);
         with_locks(parts, &locks, || body(&set))
@@ -111,10 +112,10 @@ pub(super) fn with_lock<'scope, T: Element, R, E: From<Error>>(
     assert: Assert,
     body: impl FnOnce(&Locked<'scope, T>) -> Result<R, E>,
 ) -> Result<R, E> {
-    let target = target.into_rank("lock")?;
+    let target = parts.rank(target, "lock")?;
     let handle = locked(parts, target);
-    parts.core.lock(kind, target, assert)?;
-    scope::epoch(parts, || body(&handle), || parts.core.unlock(target))
+    parts.core.call(|window| window.lock(kind, target, assert))?;
+    scope::epoch(parts, || body(&handle), || parts.core.call(|window| window.unlock(target)))
 }
 
 /// The handle of a rank that is locked, or is about to be.
@@ -128,11 +129,11 @@ fn with_locks<T, R, E: From<Error>>(
     locks: &[(Rank, LockKind)],
     body: impl FnOnce() -> Result<R, E>,
 ) -> Result<R, E> {
-    let window = &parts.core;
+    let core = &parts.core;
     let mut held = Vec::with_capacity(locks.len());
     let mut opened = Ok(());
     for (rank, kind) in locks {
-        opened = window.lock(*kind, *rank, Assert::NONE);
+        opened = core.call(|window| window.lock(*kind, *rank, Assert::NONE));
         if opened.is_err() {
             break;
         }
@@ -142,7 +143,7 @@ fn with_locks<T, R, E: From<Error>>(
         // Every lock is released, also behind one that fails; the first error is the result.
         let mut closed = Ok(());
         for rank in &held {
-            let unlocked = window.unlock(*rank);
+            let unlocked = core.call(|window| window.unlock(*rank));
             closed = closed.and(unlocked);
         }
         closed

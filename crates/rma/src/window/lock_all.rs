@@ -82,9 +82,9 @@ pub(super) fn with_all<'scope, T: Element, R, E: From<Error>>(
     assert: Assert,
     body: impl FnOnce(&LockAll<'scope, T>) -> Result<R, E>,
 ) -> Result<R, E> {
-    parts.core.lock_all(assert)?;
+    parts.core.call(|window| window.lock_all(assert))?;
     let epoch = Epoch::passive(parts);
-    scope::epoch(parts, || body(&epoch), || parts.core.unlock_all())
+    scope::epoch(parts, || body(&epoch), || parts.core.call(window::Window::unlock_all))
 }
 
 impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
@@ -93,7 +93,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// # Errors
     /// `MPI_ERR_RANK` when the number can be no rank.
     pub fn rank(&self, rank: impl IntoRank) -> Result<OneOfAll<'_, 'scope, T>> {
-        let locked = Locked::new(self.access.again(), rank.into_rank("lock")?);
+        let locked = Locked::new(self.access.again(), self.access.rank(rank, "lock")?);
         Ok(OneOfAll { locked, epoch: PhantomData })
     }
 
@@ -104,7 +104,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// See [`rma_core::window::Window::flush`].
     #[inline]
     pub fn flush(&self, target: impl IntoRank) -> Result<()> {
-        self.access.flush(target.into_rank("flush")?)
+        self.access.flush(self.access.rank(target, "flush")?)
     }
 
     /// Completes the operations on `target` so far, at this rank (`MPI_Win_flush_local`).
@@ -113,7 +113,8 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// As [`Epoch::flush`].
     #[inline]
     pub fn flush_local(&self, target: impl IntoRank) -> Result<()> {
-        self.access.window().flush_local(target.into_rank("flush_local")?)
+        let target = self.access.rank(target, "flush_local")?;
+        self.access.call(|window| window.flush_local(target))
     }
 
     /// Completes all operations so far, at their targets (`MPI_Win_flush_all`).
@@ -121,7 +122,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// # Errors
     /// See [`rma_core::window::Window::flush_all`].
     pub fn flush_all(&self) -> Result<()> {
-        self.access.window().flush_all()
+        self.access.call(window::Window::flush_all)
     }
 
     /// Completes all operations so far, at this rank (`MPI_Win_flush_local_all`).
@@ -129,7 +130,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// # Errors
     /// As [`Epoch::flush_all`].
     pub fn flush_local_all(&self) -> Result<()> {
-        self.access.window().flush_local_all()
+        self.access.call(window::Window::flush_local_all)
     }
 
     /// Orders this rank's own loads and stores before the call before those after it (`MPI_Win_sync`).
@@ -137,7 +138,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// # Errors
     /// See [`rma_core::window::Window::sync`].
     pub fn sync(&self) -> Result<()> {
-        self.access.window().sync()
+        self.access.call(window::Window::sync)
     }
 
     /// Runs `body`, then completes its operations: buffers used in it are free afterwards, while the locks are still held.
@@ -168,9 +169,14 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
         &'inner self,
         body: impl FnOnce(&BatchOfAll<'inner, T>) -> Result<R>,
     ) -> Result<R> {
-        let window = self.access.window();
+        let core = &self.access.parts().core;
         let batch = Epoch::within(&self.access);
-        scope::run(window, || body(&batch), || window.flush_all(), || are_flushed(window))
+        scope::run(
+            core,
+            || body(&batch),
+            || core.call(window::Window::flush_all),
+            || are_flushed(core.plain()),
+        )
     }
 
     /// The memory of `rank`, when it is mapped in this process.
@@ -178,7 +184,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// # Errors
     /// `MPI_ERR_RANK` when the number can be no rank.
     pub fn mapped(&self, rank: impl IntoRank) -> Result<Option<View<'_, T>>> {
-        Ok(View::mapped(self.access.window(), rank.into_rank("win_shared_query")?))
+        Ok(View::mapped(self.access.plain(), self.access.rank(rank, "win_shared_query")?))
     }
 }
 

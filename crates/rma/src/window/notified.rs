@@ -4,6 +4,7 @@
 //! reading of memory that others reach.
 
 use super::builder::WindowBuilder;
+use super::core::Core;
 use super::element::{Element, Number, read_span, write_span};
 use super::epoch::Epoch;
 use super::lock::Lock;
@@ -17,7 +18,7 @@ use rma_core::datatype::Datatype;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::ReduceOp;
 use rma_core::notify::{NotificationRequest, Notifications};
-use rma_core::window::{Destination, Origin, TargetArea, Window as Core};
+use rma_core::window::{self, Destination, Origin, TargetArea};
 use rma_core::{Error, ErrorClass, Result};
 use std::future::Future;
 use std::marker::PhantomData;
@@ -38,7 +39,7 @@ pub struct Notified<'w> {
 
 impl Notified<'_> {
     fn new(core: &Core, wakers: &Arc<Wakers>, counter: u32, number: u64) -> Result<Self> {
-        let request = Arc::new(core.notification_request(counter, number)?);
+        let request = Arc::new(core.call(|window| window.notification_request(counter, number))?);
         Ok(Self { request, wakers: Arc::clone(wakers), watch: Watch::default(), window: PhantomData })
     }
 
@@ -123,12 +124,12 @@ impl<T: Element, E> Window<'_, T, E> {
     /// # Errors
     /// See [`rma_core::window::Window::set_counters`].
     pub fn set_notifications(&self, counters: u32) -> Result<()> {
-        self.parts().core.set_counters(counters)
+        self.parts().core.call(|window| window.set_counters(counters))
     }
 
     /// This rank's counters. Within an epoch they are those of its handle.
     pub fn notifications(&self) -> Notifications<'_> {
-        self.parts().core.notifications()
+        self.parts().core.plain().notifications()
     }
 
     /// That counter `counter` of this rank comes to `number`, as a request and a future.
@@ -170,7 +171,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// .unwrap();
     /// ```
     pub fn notifications(&self) -> Notifications<'scope> {
-        self.access.window().notifications()
+        self.access.plain().notifications()
     }
 
     /// As [`Window::notified`].
@@ -194,7 +195,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
         disp: usize,
         counter: u32,
     ) -> Result<()> {
-        put(self.access.window(), origin, target.into_rank("put_notify")?, disp, counter)
+        put(&self.access.parts().core, origin, self.access.rank(target, "put_notify")?, disp, counter)
     }
 
     /// As [`Epoch::put_notify`], for one element that needs no buffer.
@@ -203,7 +204,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// As [`Epoch::put_notify`].
     #[inline]
     pub fn put_value_notify(&self, value: T, target: impl IntoRank, disp: usize, counter: u32) -> Result<()> {
-        put_value(&self.access, value, target.into_rank("put_notify")?, disp, counter)
+        put_value(&self.access, value, self.access.rank(target, "put_notify")?, disp, counter)
     }
 
     /// As [`Epoch::get`], and raises counter `counter` of the target by one when the data have been read there.
@@ -218,7 +219,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
         disp: usize,
         counter: u32,
     ) -> Result<()> {
-        get(self.access.window(), result, target.into_rank("get_notify")?, disp, counter)
+        get(&self.access.parts().core, result, self.access.rank(target, "get_notify")?, disp, counter)
     }
 }
 
@@ -235,7 +236,14 @@ impl<'scope, T: Number> Epoch<'scope, T, AllLocked> {
         disp: usize,
         counter: u32,
     ) -> Result<()> {
-        accumulate(self.access.window(), origin, op, target.into_rank("accumulate_notify")?, disp, counter)
+        accumulate(
+            &self.access.parts().core,
+            origin,
+            op,
+            self.access.rank(target, "accumulate_notify")?,
+            disp,
+            counter,
+        )
     }
 
     /// As [`Epoch::get_accumulate`], and raises counter `counter` of the target by one.
@@ -250,8 +258,8 @@ impl<'scope, T: Number> Epoch<'scope, T, AllLocked> {
         disp: usize,
         counter: u32,
     ) -> Result<()> {
-        let target = target.into_rank("get_accumulate_notify")?;
-        get_accumulate(self.access.window(), (origin, result), op, target, disp, counter)
+        let target = self.access.rank(target, "get_accumulate_notify")?;
+        get_accumulate(&self.access.parts().core, (origin, result), op, target, disp, counter)
     }
 }
 
@@ -319,7 +327,7 @@ impl<'scope, T: Number> Target<'scope, T, Lock> {
 fn put<T: Element>(core: &Core, origin: &[T], target: Rank, disp: usize, counter: u32) -> Result<()> {
     // SAFETY: the callers have the buffer borrowed for the scope, which completes its operations before it ends.
     let origin = unsafe { read_span(origin) };
-    core.notifying(counter).put(origin, target, Disp(disp as u64))
+    core.call(|window| window.notifying(counter).put(origin, target, Disp(disp as u64)))
 }
 
 #[inline]
@@ -330,14 +338,16 @@ fn put_value<T: Element>(
     disp: usize,
     counter: u32,
 ) -> Result<()> {
-    access.keep(value, |origin| access.window().notifying(counter).put(origin, target, Disp(disp as u64)))
+    let put =
+        |window: &window::Window, origin| window.notifying(counter).put(origin, target, Disp(disp as u64));
+    access.keep(value, |origin| access.call(|window| put(window, origin)))
 }
 
 #[inline]
 fn get<T: Element>(core: &Core, result: &mut [T], target: Rank, disp: usize, counter: u32) -> Result<()> {
     // SAFETY: as in `put`; the borrow is exclusive.
     let result = unsafe { write_span(result) };
-    core.notifying(counter).get(result, target, Disp(disp as u64))
+    core.call(|window| window.notifying(counter).get(result, target, Disp(disp as u64)))
 }
 
 fn accumulate<T: Number>(
@@ -348,11 +358,11 @@ fn accumulate<T: Number>(
     disp: usize,
     counter: u32,
 ) -> Result<()> {
-    let (ty, count) = elements::<T>("accumulate_notify", origin)?;
+    let (ty, count) = core.call(|_| elements::<T>("accumulate_notify", origin))?;
     let from = Origin { base: origin.as_ptr().cast(), count, ty: &ty };
     let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
     // SAFETY: as in `put`; the type covers the bytes of the buffer and no others.
-    unsafe { core.notifying(counter).accumulate(from, op, target, area) }
+    core.call(|window| unsafe { window.notifying(counter).accumulate(from, op, target, area) })
 }
 
 fn get_accumulate<T: Number>(
@@ -365,14 +375,14 @@ fn get_accumulate<T: Number>(
 ) -> Result<()> {
     if origin.len() != result.len() {
         let cause = format!("{} elements to combine and room for {}", origin.len(), result.len());
-        return Err(Error::new(ErrorClass::Count, "get_accumulate_notify", cause));
+        return core.call(|_| Err(Error::new(ErrorClass::Count, "get_accumulate_notify", cause)));
     }
-    let (ty, count) = elements::<T>("get_accumulate_notify", origin)?;
+    let (ty, count) = core.call(|_| elements::<T>("get_accumulate_notify", origin))?;
     let from = Origin { base: origin.as_ptr().cast(), count, ty: &ty };
     let to = Destination { base: result.as_mut_ptr().cast(), count, ty: &ty };
     let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
     // SAFETY: as in `accumulate`; a shared borrow and an exclusive one do not overlap.
-    unsafe { core.notifying(counter).get_accumulate(from, to, op, target, area) }
+    core.call(|window| unsafe { window.notifying(counter).get_accumulate(from, to, op, target, area) })
 }
 
 /// The elements of a buffer as the engine calls them: so many of a type, which together are its bytes.

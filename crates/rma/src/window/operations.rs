@@ -3,8 +3,10 @@
 //! Generic over nothing but the element. Buffers are borrowed for `'scope`, which outlives the closure's body: the scope completes
 //! their operations before it ends.
 
+use super::core::Core;
 use super::dynamic::Attached;
 use super::element::{Element, Integer, Number, bytes_of, read_span, write_span};
+use super::rank::IntoRank;
 use super::values::Values;
 use crate::wakers::Wakers;
 use rma_core::ids::{Disp, Rank};
@@ -18,12 +20,20 @@ use std::sync::Arc;
 /// What a typed window is made of, as scopes borrow it.
 #[derive(Debug)]
 pub(super) struct Parts<T> {
-    pub(super) core: Window,
+    pub(super) core: Core,
     /// Values that operations of the scope read from.
     pub(super) values: Values<T>,
     pub(super) wakers: Arc<Wakers>,
     /// What is attached to a dynamic window.
     pub(super) attached: Attached<T>,
+}
+
+impl<T> Parts<T> {
+    /// The rank that a call names.
+    #[inline]
+    pub(super) fn rank(&self, rank: impl IntoRank, call: &'static str) -> Result<Rank> {
+        self.core.call(|_| rank.into_rank(call))
+    }
 }
 
 /// Access to the memory of other ranks, for as long as `'scope`.
@@ -41,7 +51,7 @@ pub(super) struct Access<'scope, T> {
 
 impl<'scope, T> Access<'scope, T> {
     pub(super) fn active(parts: &'scope Parts<T>) -> Self {
-        Self { parts, path: parts.core.direct_path(), is_passive: false, scope: PhantomData }
+        Self { parts, path: parts.core.plain().direct_path(), is_passive: false, scope: PhantomData }
     }
 
     pub(super) fn passive(parts: &'scope Parts<T>) -> Self {
@@ -67,17 +77,30 @@ impl<'scope, T> Access<'scope, T> {
     /// Completes what was begun on `target` (`MPI_Win_flush`).
     #[inline]
     pub(super) fn flush(&self, target: Rank) -> Result<()> {
-        if self.path.try_flush(target) { Ok(()) } else { self.window().flush(target) }
+        if self.path.try_flush(target) { Ok(()) } else { self.call(|window| window.flush(target)) }
     }
 
+    /// The window, for what cannot fail.
     #[inline]
-    pub(super) fn window(&self) -> &'scope Window {
-        &self.parts.core
+    pub(super) fn plain(&self) -> &'scope Window {
+        self.parts.core.plain()
+    }
+
+    /// Calls what can fail ([`Core::call`]).
+    #[inline]
+    pub(super) fn call<R>(&self, call: impl FnOnce(&'scope Window) -> Result<R>) -> Result<R> {
+        self.parts.core.call(call)
+    }
+
+    /// The rank that a call names.
+    #[inline]
+    pub(super) fn rank(&self, rank: impl IntoRank, call: &'static str) -> Result<Rank> {
+        self.parts.rank(rank, call)
     }
 
     /// Has `operation` read a value that is kept for it.
     pub(super) fn keep(&self, value: T, operation: impl FnOnce(ReadSpan) -> Result<()>) -> Result<()> {
-        let complete = self.is_passive.then_some(|| self.window().flush_local_all());
+        let complete = self.is_passive.then_some(|| self.call(Window::flush_local_all));
         self.parts.values.keep(value, complete, operation)
     }
 }
@@ -88,7 +111,11 @@ impl<'scope, T: Element> Access<'scope, T> {
         // SAFETY: the buffer is borrowed for the scope, which completes its operations before it ends.
         let origin = unsafe { read_span(origin) };
         let disp = Disp(disp as u64);
-        if self.path.try_put(origin, target, disp) { Ok(()) } else { self.window().put(origin, target, disp) }
+        if self.path.try_put(origin, target, disp) {
+            Ok(())
+        } else {
+            self.call(|window| window.put(origin, target, disp))
+        }
     }
 
     #[inline]
@@ -99,7 +126,7 @@ impl<'scope, T: Element> Access<'scope, T> {
         if self.path.try_put(now, target, disp) {
             return Ok(());
         }
-        self.keep(value, |origin| self.window().put(origin, target, disp))
+        self.keep(value, |origin| self.call(|window| window.put(origin, target, disp)))
     }
 
     #[inline]
@@ -107,7 +134,11 @@ impl<'scope, T: Element> Access<'scope, T> {
         // SAFETY: as for `put`; the borrow is exclusive.
         let result = unsafe { write_span(result) };
         let disp = Disp(disp as u64);
-        if self.path.try_get(result, target, disp) { Ok(()) } else { self.window().get(result, target, disp) }
+        if self.path.try_get(result, target, disp) {
+            Ok(())
+        } else {
+            self.call(|window| window.get(result, target, disp))
+        }
     }
 
     /// Loads or stores one element and completes that, where it is nothing but a copy; says whether it has been done.
@@ -136,10 +167,10 @@ impl<'scope, T: Number> Access<'scope, T> {
         target: Rank,
         disp: usize,
     ) -> Result<()> {
-        let kernel = kernel::<T>("accumulate", op)?;
+        let kernel = self.call(|_| kernel::<T>("accumulate", op))?;
         // SAFETY: as for `put`.
         let origin = unsafe { read_span(origin) };
-        self.window().accumulate(origin, kernel, target, Disp(disp as u64))
+        self.call(|window| window.accumulate(origin, kernel, target, Disp(disp as u64)))
     }
 
     pub(super) fn accumulate_value(&self, value: T, op: ReduceOp, target: Rank, disp: usize) -> Result<()> {
@@ -149,8 +180,10 @@ impl<'scope, T: Number> Access<'scope, T> {
         if self.path.try_accumulate(now, step, op, target, Disp(disp as u64)) {
             return Ok(());
         }
-        let kernel = kernel::<T>("accumulate", op)?;
-        self.keep(value, |origin| self.window().accumulate(origin, kernel, target, Disp(disp as u64)))
+        let kernel = self.call(|_| kernel::<T>("accumulate", op))?;
+        let accumulate =
+            |origin| self.call(|window| window.accumulate(origin, kernel, target, Disp(disp as u64)));
+        self.keep(value, accumulate)
     }
 
     pub(super) fn get_accumulate(
@@ -161,21 +194,25 @@ impl<'scope, T: Number> Access<'scope, T> {
         target: Rank,
         disp: usize,
     ) -> Result<()> {
-        let kernel = kernel::<T>("get_accumulate", op)?;
-        if origin.len() != result.len() {
-            let cause = format!("{} elements to combine and room for {}", origin.len(), result.len());
-            return Err(Error::new(ErrorClass::Count, "get_accumulate", cause));
-        }
-        // SAFETY: as for `put` and `get`; a shared borrow and an exclusive one do not overlap.
-        let (origin, result) = unsafe { (read_span(origin), write_span(result)) };
-        self.window().get_accumulate_elements(origin, result, kernel, target, Disp(disp as u64))
+        self.call(|window| {
+            let kernel = kernel::<T>("get_accumulate", op)?;
+            if origin.len() != result.len() {
+                let cause = format!("{} elements to combine and room for {}", origin.len(), result.len());
+                return Err(Error::new(ErrorClass::Count, "get_accumulate", cause));
+            }
+            // SAFETY: as for `put` and `get`; a shared borrow and an exclusive one do not overlap.
+            let (origin, result) = unsafe { (read_span(origin), write_span(result)) };
+            window.get_accumulate_elements(origin, result, kernel, target, Disp(disp as u64))
+        })
     }
 
     pub(super) fn fetch(&self, result: &'scope mut [T], target: Rank, disp: usize) -> Result<()> {
-        let kernel = kernel::<T>("get_accumulate", ReduceOp::NoOp)?;
         // SAFETY: as for `get`. A no-op reads no origin.
         let result = unsafe { write_span(result) };
-        self.window().get_accumulate_elements(result.as_read(), result, kernel, target, Disp(disp as u64))
+        self.call(|window| {
+            let kernel = kernel::<T>("get_accumulate", ReduceOp::NoOp)?;
+            window.get_accumulate_elements(result.as_read(), result, kernel, target, Disp(disp as u64))
+        })
     }
 
     #[inline]
@@ -190,10 +227,12 @@ impl<'scope, T: Number> Access<'scope, T> {
         if self.try_fetch_op(operand, result, op, target, disp) {
             return Ok(());
         }
-        let kernel = kernel::<T>("fetch_and_op", op)?;
         // SAFETY: as for `get`.
         let result = unsafe { write_span(std::slice::from_mut(result)) };
-        self.window().fetch_and_op(bytes_of(&operand), result, kernel, target, Disp(disp as u64))
+        self.call(|window| {
+            let kernel = kernel::<T>("fetch_and_op", op)?;
+            window.fetch_and_op(bytes_of(&operand), result, kernel, target, Disp(disp as u64))
+        })
     }
 
     /// The same, where it is one atomic instruction, or a loop around one; says whether it has been done.
@@ -227,14 +266,16 @@ impl<'scope, T: Integer> Access<'scope, T> {
         if self.try_compare_and_swap(compare, swap, result, target, disp) {
             return Ok(());
         }
-        let kernel = CompareAndSwap::new(T::BASIC).ok_or_else(|| {
-            let cause = format!("compare-and-swap is not defined on {}", T::BASIC);
-            Error::new(ErrorClass::Type, "compare_and_swap", cause)
-        })?;
         // SAFETY: as for `get`.
         let result = unsafe { write_span(std::slice::from_mut(result)) };
         let (swap, compare, disp) = (bytes_of(&swap), bytes_of(&compare), Disp(disp as u64));
-        self.window().compare_and_swap(swap, compare, result, kernel, target, disp)
+        self.call(|window| {
+            let kernel = CompareAndSwap::new(T::BASIC).ok_or_else(|| {
+                let cause = format!("compare-and-swap is not defined on {}", T::BASIC);
+                Error::new(ErrorClass::Type, "compare_and_swap", cause)
+            })?;
+            window.compare_and_swap(swap, compare, result, kernel, target, disp)
+        })
     }
 
     /// The same, where it is one atomic instruction; says whether it has been done.

@@ -74,7 +74,7 @@ impl<'scope, T, B: Buffer<T>> Request<'scope, T, B> {
     /// # Errors
     /// See [`rma_core::window::OperationRequest::is_complete`].
     pub fn test(&self) -> Result<bool> {
-        self.operation.test()
+        self.parts.core.call(|_| self.operation.test())
     }
 
     /// Waits for the end of the operation, and gives the buffer back: a result is in it, an origin may be written again.
@@ -82,7 +82,7 @@ impl<'scope, T, B: Buffer<T>> Request<'scope, T, B> {
     /// # Errors
     /// As [`Request::test`].
     pub fn wait(mut self) -> Result<B> {
-        self.operation.wait()?;
+        self.parts.core.call(|_| self.operation.wait())?;
         Ok(self.take())
     }
 
@@ -151,12 +151,12 @@ impl<T, B: Buffer<T>> Future for Request<'_, T, B> {
     /// When it is polled after it was ready.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if this.operation.test()? {
+        if this.test()? {
             return Poll::Ready(Ok(this.take()));
         }
         this.watch.set(&this.parts.wakers, context.waker(), || this.operation.clone())?;
         // It may have ended before the waker was there.
-        if this.operation.is_complete()? {
+        if this.parts.core.call(|_| this.operation.is_complete())? {
             return Poll::Ready(Ok(this.take()));
         }
         Poll::Pending

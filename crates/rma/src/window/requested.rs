@@ -9,7 +9,7 @@ use super::request::Request;
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::Disp;
 use rma_core::kernel::ReduceOp;
-use rma_core::window::{Destination, OperationRequest, Origin, TargetArea};
+use rma_core::window::{Destination, OperationRequest, Origin, TargetArea, Window};
 use rma_core::{Error, ErrorClass, Result};
 use std::mem::ManuallyDrop;
 
@@ -19,13 +19,13 @@ impl<'scope, T: Element> Locked<'scope, T> {
     /// # Errors
     /// See [`rma_core::window::Window::rput`].
     pub fn rput<B: OriginBuffer<'scope, T>>(&self, buffer: B, disp: usize) -> Result<Request<'scope, T, B>> {
-        self.requested(buffer, |kept| {
+        self.requested(buffer, |window, kept| {
             let ((base, count), bytes) = (B::origin(kept), Datatype::basic(BasicType::Byte));
             let count = (count * size_of::<T>()) as u64;
             let origin = Origin { base: base.cast(), count, ty: &bytes };
             let area = TargetArea { disp: Disp(disp as u64), count, ty: &bytes };
             // SAFETY: the request has the buffer until the operation has ended; see `requested`.
-            unsafe { self.parts().core.rput(origin, self.target(), area) }
+            unsafe { window.rput(origin, self.target(), area) }
         })
     }
 
@@ -57,13 +57,13 @@ impl<'scope, T: Element> Locked<'scope, T> {
     /// # Errors
     /// See [`rma_core::window::Window::rget`].
     pub fn rget<B: ResultBuffer<'scope, T>>(&self, buffer: B, disp: usize) -> Result<Request<'scope, T, B>> {
-        self.requested(buffer, |kept| {
+        self.requested(buffer, |window, kept| {
             let ((base, count), bytes) = (B::result(kept), Datatype::basic(BasicType::Byte));
             let count = (count * size_of::<T>()) as u64;
             let result = Destination { base: base.cast(), count, ty: &bytes };
             let area = TargetArea { disp: Disp(disp as u64), count, ty: &bytes };
             // SAFETY: as for `rput`; every bit pattern is an element.
-            unsafe { self.parts().core.rget(result, self.target(), area) }
+            unsafe { window.rget(result, self.target(), area) }
         })
     }
 
@@ -78,12 +78,12 @@ impl<'scope, T: Element> Locked<'scope, T> {
         disp: usize,
         to: &Layout<T>,
     ) -> Result<Request<'scope, T, B>> {
-        self.requested(buffer, |kept| {
+        self.requested(buffer, |window, kept| {
             let (base, len) = B::origin(kept);
             from.check("rput", len)?;
             let origin = Origin { base: base.cast(), count: 1, ty: from.bytes() };
             // SAFETY: as for `rput`; the layout lies within the buffer.
-            unsafe { self.parts().core.rput(origin, self.target(), to.area(disp)) }
+            unsafe { window.rput(origin, self.target(), to.area(disp)) }
         })
     }
 
@@ -98,12 +98,12 @@ impl<'scope, T: Element> Locked<'scope, T> {
         disp: usize,
         from: &Layout<T>,
     ) -> Result<Request<'scope, T, B>> {
-        self.requested(buffer, |kept| {
+        self.requested(buffer, |window, kept| {
             let (base, len) = B::result(kept);
             into.check("rget", len)?;
             let result = Destination { base: base.cast(), count: 1, ty: into.bytes() };
             // SAFETY: as for `rget`; the layout lies within the buffer.
-            unsafe { self.parts().core.rget(result, self.target(), from.area(disp)) }
+            unsafe { window.rget(result, self.target(), from.area(disp)) }
         })
     }
 
@@ -111,11 +111,11 @@ impl<'scope, T: Element> Locked<'scope, T> {
     fn requested<B: Buffer<T>>(
         &self,
         buffer: B,
-        begin: impl FnOnce(&mut B::Kept) -> Result<OperationRequest>,
+        begin: impl FnOnce(&Window, &mut B::Kept) -> Result<OperationRequest>,
     ) -> Result<Request<'scope, T, B>> {
         // Should the call panic, the buffer is not released.
         let mut buffer = ManuallyDrop::new(buffer.keep());
-        let started = begin(&mut buffer);
+        let started = self.access().call(|window| begin(window, &mut buffer));
         let buffer = ManuallyDrop::into_inner(buffer);
         // An operation that is refused uses nothing of it.
         Ok(Request::new(started?, self.parts(), buffer))
@@ -133,14 +133,14 @@ impl<'scope, T: Number> Locked<'scope, T> {
         op: ReduceOp,
         disp: usize,
     ) -> Result<Request<'scope, T, B>> {
-        has_size::<T>("raccumulate")?;
-        self.requested(buffer, |kept| {
+        self.access().call(|_| has_size::<T>("raccumulate"))?;
+        self.requested(buffer, |window, kept| {
             let ((base, count), ty) = (B::origin(kept), Datatype::basic(T::BASIC));
             let count = count as u64;
             let origin = Origin { base: base.cast(), count, ty: &ty };
             let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
             // SAFETY: as for `rput`.
-            unsafe { self.parts().core.raccumulate(origin, op, self.target(), area) }
+            unsafe { window.raccumulate(origin, op, self.target(), area) }
         })
     }
 
@@ -157,8 +157,8 @@ impl<'scope, T: Number> Locked<'scope, T> {
         disp: usize,
     ) -> Result<Request<'scope, T, B>> {
         const CALL: &str = "rget_accumulate";
-        has_size::<T>(CALL)?;
-        self.requested(buffer, |kept| {
+        self.access().call(|_| has_size::<T>(CALL))?;
+        self.requested(buffer, |window, kept| {
             let ((base, count), ty) = (B::result(kept), Datatype::basic(T::BASIC));
             if origin.len() != count {
                 let cause = format!("{} elements to combine and room for {count}", origin.len());
@@ -169,7 +169,7 @@ impl<'scope, T: Number> Locked<'scope, T> {
             let result = Destination { base: base.cast(), count, ty: &ty };
             let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
             // SAFETY: as for `rget`; the origin is borrowed for the scope.
-            unsafe { self.parts().core.rget_accumulate(origin, result, op, self.target(), area) }
+            unsafe { window.rget_accumulate(origin, result, op, self.target(), area) }
         })
     }
 }

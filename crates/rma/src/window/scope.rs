@@ -6,8 +6,8 @@
 //!
 //! Nothing here relies on a value being dropped by the user, so `std::mem::forget` cannot keep a scope open.
 
+use super::core::Core;
 use super::operations::Parts;
-use rma_core::window::Window;
 use rma_core::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -19,26 +19,26 @@ pub(super) fn epoch<T, R, E: From<Error>>(
 ) -> Result<R, E> {
     let close = || {
         let closed = close();
-        if closed.is_ok() || parts.core.outstanding() == 0 {
+        if closed.is_ok() || parts.core.plain().outstanding() == 0 {
             parts.values.clear();
         }
         closed
     };
-    run(&parts.core, body, close, || parts.core.outstanding() == 0)
+    run(&parts.core, body, close, || parts.core.plain().outstanding() == 0)
 }
 
 /// As [`epoch`], within one. When closing fails, `is_settled` must find that the engine uses no buffer of the scope any more.
 pub(super) fn run<R, E: From<Error>>(
-    window: &Window,
+    core: &Core,
     body: impl FnOnce() -> Result<R, E>,
     close: impl FnOnce() -> Result<()>,
     is_settled: impl FnOnce() -> bool,
 ) -> Result<R, E> {
     let outcome = catch(body);
-    let closing = Closing(window);
+    let closing = Closing(core);
     let closed = close();
     if closed.is_err() && !is_settled() {
-        eprintln!("rma: {window:?}: {closed:?}");
+        eprintln!("rma: {core:?}: {closed:?}");
         drop(closing);
     } else {
         std::mem::forget(closing);
@@ -64,7 +64,7 @@ pub(super) fn outcome<R, E: From<Error>>(outcome: Caught<R, E>, closed: Result<(
 }
 
 /// A scope that is not known to be closed. Leaving it, by an unwinding panic for example, would release its buffers.
-struct Closing<'a>(&'a Window);
+struct Closing<'a>(&'a Core);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {

@@ -172,7 +172,7 @@ impl<T: Element> Target<'_, T, Lock> {
     /// # Errors
     /// See [`rma_core::window::Window::take_bequest`].
     pub fn is_poisoned(&self) -> Result<bool> {
-        self.access.window().take_bequest(self.rank)
+        self.access.call(|window| window.take_bequest(self.rank))
     }
 
     /// What ranks that have died may have left half done in this rank's memory, so that the holder of a
@@ -199,7 +199,7 @@ impl<T: Element> Target<'_, T, Lock> {
     /// # Errors
     /// See [`rma_core::window::Window::unfinished`].
     pub fn unfinished(&self) -> Result<UnfinishedReport> {
-        self.access.window().unfinished(self.rank)
+        self.access.call(|window| window.unfinished(self.rank))
     }
 
     /// The first `number` operations that [`Locked::unfinished`](crate::window::Locked::unfinished) tells have been put right.
@@ -207,7 +207,7 @@ impl<T: Element> Target<'_, T, Lock> {
     /// # Errors
     /// See [`rma_core::window::Window::acknowledge_unfinished`].
     pub fn acknowledge_unfinished(&self, number: u64) -> Result<()> {
-        self.access.window().acknowledge_unfinished(self.rank, number)
+        self.access.call(|window| window.acknowledge_unfinished(self.rank, number))
     }
 
     /// Completes the operations so far at the target (`MPI_Win_flush`). Their buffers stay borrowed; see [`Target::batch`].
@@ -225,7 +225,7 @@ impl<T: Element> Target<'_, T, Lock> {
     /// As [`Target::flush`].
     #[inline]
     pub fn flush_local(&self) -> Result<()> {
-        self.access.window().flush_local(self.rank)
+        self.access.call(|window| window.flush_local(self.rank))
     }
 
     /// Orders this rank's own loads and stores before the call before those after it (`MPI_Win_sync`).
@@ -233,7 +233,7 @@ impl<T: Element> Target<'_, T, Lock> {
     /// # Errors
     /// See [`rma_core::window::Window::sync`].
     pub fn sync(&self) -> Result<()> {
-        self.access.window().sync()
+        self.access.call(Window::sync)
     }
 
     /// Runs `body`, then flushes: buffers used in it are free afterwards, while the lock is still held.
@@ -263,9 +263,10 @@ impl<T: Element> Target<'_, T, Lock> {
     /// # Errors
     /// The closure's error, or the flush's.
     pub fn batch<'inner, R>(&'inner self, body: impl FnOnce(&Batch<'inner, T>) -> Result<R>) -> Result<R> {
-        let (window, rank) = (self.access.window(), self.rank);
+        let (core, rank) = (&self.parts().core, self.rank);
         let batch = Batch::new(self.access.inner(), rank);
-        scope::run(window, || body(&batch), || window.flush(rank), || is_flushed(window, rank))
+        let flush = || core.call(|window| window.flush(rank));
+        scope::run(core, || body(&batch), flush, || is_flushed(core.plain(), rank))
     }
 
     /// The element at `disp`, waited for.
@@ -294,7 +295,7 @@ impl<T: Element> Target<'_, T, Lock> {
 
     /// The locked rank's memory, when it is mapped in this process.
     pub fn mapped(&self) -> Option<View<'_, T>> {
-        View::mapped(self.access.window(), self.rank)
+        View::mapped(self.access.plain(), self.rank)
     }
 }
 
@@ -351,6 +352,6 @@ fn is_flushed(window: &Window, target: Rank) -> bool {
 impl<T, K> fmt::Debug for Target<'_, T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = std::any::type_name::<K>().rsplit("::").next().unwrap_or_default();
-        write!(f, "{kind} to rank {} of {:?}", self.rank.0, self.access.window())
+        write!(f, "{kind} to rank {} of {:?}", self.rank.0, self.access.plain())
     }
 }

@@ -5,7 +5,7 @@ use super::operations::Parts;
 use super::rank::IntoRank;
 use super::view::View;
 use crate::Communicator;
-use rma_core::ids::Rank;
+use rma_core::ids::{Rank, WindowId};
 use rma_core::window::{self, Hints};
 use rma_core::{Error, ErrorClass, Result};
 use std::fmt;
@@ -73,31 +73,36 @@ impl<'world, T: Element, E> Window<'world, T, E> {
         self.communicator.as_ref()
     }
 
+    /// What errors call the window ([`Error::window`]): the same on all its ranks, and no other window of this process has it meanwhile.
+    pub fn id(&self) -> WindowId {
+        self.parts.core.plain().id()
+    }
+
     /// The caller's rank.
     pub fn rank(&self) -> u32 {
-        self.parts.core.rank().0
+        self.parts.core.plain().rank().0
     }
 
     /// Number of ranks.
     pub fn size(&self) -> u32 {
-        self.parts.core.size()
+        self.parts.core.plain().size()
     }
 
     /// This rank's own memory.
     pub fn local(&self) -> View<'_, T> {
-        View::own(&self.parts.core)
+        View::own(self.parts.core.plain())
     }
 
     /// The memory of `rank`, when it is mapped in this process: that of every rank in a shared window
     /// ([`WindowBuilder::allocate_shared`](super::WindowBuilder::allocate_shared)), of ranks on the same node in an allocated one.
     /// Loads and stores need an order between the ranks: a fence, a lock with `sync`, a message.
     pub fn part(&self, rank: impl IntoRank) -> Option<View<'_, T>> {
-        View::mapped(&self.parts.core, rank.into_rank("win_shared_query").ok()?)
+        View::mapped(self.parts.core.plain(), rank.into_rank("win_shared_query").ok()?)
     }
 
     /// Whether operations on `rank` are direct loads and stores.
     pub fn is_direct(&self, rank: impl IntoRank) -> bool {
-        rank.into_rank("win_shared_query").is_ok_and(|rank| self.parts.core.is_direct(rank))
+        rank.into_rank("win_shared_query").is_ok_and(|rank| self.parts.core.plain().is_direct(rank))
     }
 
     /// Takes over hints that may change after creation, each rank its own (`MPI_Win_set_info`); the others stay as they are.
@@ -116,12 +121,12 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     /// .unwrap();
     /// ```
     pub fn set_hints(&self, hints: &Hints) {
-        self.parts.core.set_hints(hints);
+        self.parts.core.plain().set_hints(hints);
     }
 
     /// The hints in force, key and value (`MPI_Win_get_info`).
     pub fn hints(&self) -> Vec<(&'static str, String)> {
-        self.parts.core.hints()
+        self.parts.core.plain().hints()
     }
 
     /// Ends the window; collective.
@@ -142,18 +147,19 @@ impl<'world, T: Element, E> Window<'world, T, E> {
         const CALL: &str = "win_free";
         if self.buffer.is_none() {
             let cause = "the library has allocated the window's memory, and there is no buffer to give back";
-            let fault = Error::new(ErrorClass::RmaFlavor, CALL, cause);
+            let fault = Error::new(ErrorClass::RmaFlavor, CALL, cause).in_window(self.id());
             return self.free().and(Err(fault));
         }
-        self.end()?.ok_or_else(not_left)
+        let id = self.id();
+        self.end()?.ok_or_else(|| not_left().in_window(id))
     }
 
     /// Ends the window. The buffer comes back when no rank can reach it.
     fn end(self) -> Result<Option<Vec<T>>> {
         self.opened("win_free")?;
         let core = self.parts.core;
-        let freed = core.clone().free();
-        let is_left = is_left(&core, &freed);
+        let freed = core.call(|window| window.clone().free());
+        let is_left = is_left(core.plain(), &freed);
         if is_left {
             self.parts.attached.release();
         }
@@ -165,12 +171,12 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     /// and those to come, but for [`Window::free`], which then succeeds without waiting. Returns at once, and
     /// cannot be taken back.
     pub fn revoke(&self) {
-        self.parts.core.revoke();
+        self.parts.core.plain().revoke();
     }
 
     /// Whether it was revoked, as far as this process has heard.
     pub fn is_revoked(&self) -> bool {
-        self.parts.core.is_revoked()
+        self.parts.core.plain().is_revoked()
     }
 
     pub(super) fn parts(&self) -> &Parts<T> {
@@ -181,7 +187,9 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     #[inline]
     pub(super) fn opened(&self, call: &'static str) -> Result<&Parts<T>> {
         match &self.communicator {
-            Some(_) if self.parts.wakers.is_over() => Err(ended(call)),
+            Some(_) if self.parts.wakers.is_over() => {
+                Err(ended(call).in_window(self.parts.core.plain().id()))
+            }
             _ => Ok(&self.parts),
         }
     }

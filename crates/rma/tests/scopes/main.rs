@@ -7,6 +7,7 @@
 mod asserted;
 mod awaited;
 mod dynamic;
+mod errors;
 mod features;
 mod futures;
 mod sound;

@@ -442,6 +442,7 @@ fn windows_themselves() {
         }
         let window = describe(owned()).allocate()?.with_errors::<Error>();
         assert!(window.communicator().is_some() && !window.is_revoked() && window.hints().len() > 1);
+        assert_ne!(window.id(), roomy.id());
         window.set_hints(&Hints::default());
         let view = window.local();
         view.set(0, 1);
@@ -515,7 +516,7 @@ const CALLED: &[(&str, &str)] = &[
     ("View", "as_mut_ptr get is_empty len read set to_vec write"),
     (
         "Window",
-        "access communicator exclusive expose fence_epoch fence_epochs free hints into_buffer is_direct \
+        "access communicator exclusive expose fence_epoch fence_epochs free hints id into_buffer is_direct \
          is_revoked local lock_all lock_set notifications notified part rank read_epoch revoke set_hints \
          set_notifications shared size unchecked with_errors",
     ),
