@@ -20,6 +20,36 @@ fn misuse_of_windows_and_epochs_does_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
 }
 
+/// The procedures that a name of the page stands for: `MPI_Win_{lock,unlock}` for two.
+fn procedures(name: &str) -> Vec<String> {
+    match name.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) {
+        Some((before, (forms, behind))) => {
+            forms.split(',').map(|form| format!("{before}{form}{behind}")).collect()
+        }
+        None => vec![name.to_owned()],
+    }
+}
+
+#[test]
+fn the_page_of_the_chapter_has_a_row_for_each_procedure() {
+    let cells = include_str!("../../../docs/rust.md")
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+    let named: Vec<_> = cells.flat_map(|cell| cell.split('`').flat_map(procedures)).collect();
+    let all = include_str!("../../rma-capi/abi/functions.tsv").lines();
+    let of_chapter =
+        all.filter_map(|line| line.strip_prefix("rma\t").or_else(|| line.strip_prefix("notify\t")));
+    // Forms with large counts have the same here.
+    let names: Vec<_> =
+        of_chapter.filter_map(|line| line.split('\t').next()).filter(|name| !name.ends_with("_c")).collect();
+    let missing: Vec<_> = names.iter().filter(|name| named.iter().all(|named| named != **name)).collect();
+    assert!(
+        missing.is_empty() && names.len() > 60,
+        "{} procedures, of which {missing:?} have no row",
+        names.len()
+    );
+}
+
 #[test]
 fn the_page_of_the_chapter_names_misuse_that_is_tested() {
     let page = include_str!("../../../docs/rust.md");

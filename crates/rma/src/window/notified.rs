@@ -132,6 +132,14 @@ impl<T: Element, E> Window<'_, T, E> {
         self.parts().core.plain().notifications()
     }
 
+    /// How many counters a rank has in use.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK`.
+    pub fn notifications_of(&self, rank: impl IntoRank) -> Result<u32> {
+        self.parts().core.call(|window| window.counters_of(rank.into_rank("notifications_of")?))
+    }
+
     /// That counter `counter` of this rank comes to `number`, as a request and a future.
     ///
     /// # Errors

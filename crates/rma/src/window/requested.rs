@@ -19,13 +19,9 @@ impl<'scope, T: Element> Locked<'scope, T> {
     /// # Errors
     /// See [`rma_core::window::Window::rput`].
     pub fn rput<B: OriginBuffer<'scope, T>>(&self, buffer: B, disp: usize) -> Result<Request<'scope, T, B>> {
-        self.requested(buffer, |window, kept| {
-            let ((base, count), bytes) = (B::origin(kept), Datatype::basic(BasicType::Byte));
-            let count = (count * size_of::<T>()) as u64;
-            let origin = Origin { base: base.cast(), count, ty: &bytes };
-            let area = TargetArea { disp: Disp(disp as u64), count, ty: &bytes };
-            // SAFETY: the request has the buffer until the operation has ended; see `requested`.
-            unsafe { window.rput(origin, self.target(), area) }
+        // SAFETY: the request has the buffer until the operation has ended; see `requested`.
+        self.of_origin(buffer, disp, |window, origin, area| unsafe {
+            window.rput(origin, self.target(), area)
         })
     }
 
@@ -57,13 +53,63 @@ impl<'scope, T: Element> Locked<'scope, T> {
     /// # Errors
     /// See [`rma_core::window::Window::rget`].
     pub fn rget<B: ResultBuffer<'scope, T>>(&self, buffer: B, disp: usize) -> Result<Request<'scope, T, B>> {
-        self.requested(buffer, |window, kept| {
-            let ((base, count), bytes) = (B::result(kept), Datatype::basic(BasicType::Byte));
-            let count = (count * size_of::<T>()) as u64;
-            let result = Destination { base: base.cast(), count, ty: &bytes };
-            let area = TargetArea { disp: Disp(disp as u64), count, ty: &bytes };
-            // SAFETY: as for `rput`; every bit pattern is an element.
-            unsafe { window.rget(result, self.target(), area) }
+        // SAFETY: as for `rput`; every bit pattern is an element.
+        self.of_result(buffer, disp, |window, result, area| unsafe {
+            window.rget(result, self.target(), area)
+        })
+    }
+
+    /// As [`Target::rput`](super::Target::rput), and raises counter `counter` of the rank by one when the data are there
+    /// (`MPIX_Rput_notify`). The request ends at this rank, and its buffer may be filled anew:
+    ///
+    /// ```
+    /// rma::World::run_threads(2, |world| {
+    ///     let mut window = world.allocate::<u64>(3)?;
+    ///     window.set_notifications(1)?;
+    ///     let (me, other) = (world.rank(), 1 - world.rank());
+    ///     window.shared(other, |locked| {
+    ///         let mut buffer = vec![0; 1];
+    ///         for step in 0..3 {
+    ///             buffer[0] = 10 * step as u64 + u64::from(me);
+    ///             buffer = locked.rput_notify(buffer, step, 0)?.wait()?;
+    ///         }
+    ///         Ok(())
+    ///     })?;
+    ///     window.notifications().wait(0, 3)?;
+    ///     assert_eq!(window.local().to_vec(), [0, 10, 20].map(|tens| tens + u64::from(other)));
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Target::rput`](super::Target::rput) and [`Target::put_notify`](super::Target::put_notify).
+    pub fn rput_notify<B: OriginBuffer<'scope, T>>(
+        &self,
+        buffer: B,
+        disp: usize,
+        counter: u32,
+    ) -> Result<Request<'scope, T, B>> {
+        self.of_origin(buffer, disp, |window, origin, area| {
+            // SAFETY: as for `rput`.
+            unsafe { window.notifying(counter).rput(origin, self.target(), area) }
+        })
+    }
+
+    /// As [`Target::rget`](super::Target::rget), and raises counter `counter` of the rank by one when the data have been read there
+    /// (`MPIX_Rget_notify`).
+    ///
+    /// # Errors
+    /// As [`Target::rput_notify`](super::Target::rput_notify).
+    pub fn rget_notify<B: ResultBuffer<'scope, T>>(
+        &self,
+        buffer: B,
+        disp: usize,
+        counter: u32,
+    ) -> Result<Request<'scope, T, B>> {
+        self.of_result(buffer, disp, |window, result, area| {
+            // SAFETY: as for `rget`.
+            unsafe { window.notifying(counter).rget(result, self.target(), area) }
         })
     }
 
@@ -107,6 +153,36 @@ impl<'scope, T: Element> Locked<'scope, T> {
         })
     }
 
+    /// Begins an operation that reads the bytes of `buffer`.
+    fn of_origin<B: OriginBuffer<'scope, T>>(
+        &self,
+        buffer: B,
+        disp: usize,
+        begin: impl FnOnce(&Window, Origin<'_>, TargetArea<'_>) -> Result<OperationRequest>,
+    ) -> Result<Request<'scope, T, B>> {
+        self.requested(buffer, |window, kept| {
+            let ((base, count), bytes) = (B::origin(kept), Datatype::basic(BasicType::Byte));
+            let count = (count * size_of::<T>()) as u64;
+            let area = TargetArea { disp: Disp(disp as u64), count, ty: &bytes };
+            begin(window, Origin { base: base.cast(), count, ty: &bytes }, area)
+        })
+    }
+
+    /// Begins an operation that writes the bytes of `buffer`.
+    fn of_result<B: ResultBuffer<'scope, T>>(
+        &self,
+        buffer: B,
+        disp: usize,
+        begin: impl FnOnce(&Window, Destination<'_>, TargetArea<'_>) -> Result<OperationRequest>,
+    ) -> Result<Request<'scope, T, B>> {
+        self.requested(buffer, |window, kept| {
+            let ((base, count), bytes) = (B::result(kept), Datatype::basic(BasicType::Byte));
+            let count = (count * size_of::<T>()) as u64;
+            let area = TargetArea { disp: Disp(disp as u64), count, ty: &bytes };
+            begin(window, Destination { base: base.cast(), count, ty: &bytes }, area)
+        })
+    }
+
     /// Begins an operation on `buffer`.
     fn requested<B: Buffer<T>>(
         &self,
@@ -133,14 +209,27 @@ impl<'scope, T: Number> Locked<'scope, T> {
         op: ReduceOp,
         disp: usize,
     ) -> Result<Request<'scope, T, B>> {
-        self.access().call(|_| has_size::<T>("raccumulate"))?;
-        self.requested(buffer, |window, kept| {
-            let ((base, count), ty) = (B::origin(kept), Datatype::basic(T::BASIC));
-            let count = count as u64;
-            let origin = Origin { base: base.cast(), count, ty: &ty };
-            let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
+        self.combining("raccumulate", buffer, disp, |window, origin, area| {
             // SAFETY: as for `rput`.
             unsafe { window.raccumulate(origin, op, self.target(), area) }
+        })
+    }
+
+    /// As [`Target::raccumulate`](super::Target::raccumulate), and raises counter `counter` of the rank by one when the data are combined
+    /// there (`MPIX_Raccumulate_notify`).
+    ///
+    /// # Errors
+    /// As [`Target::raccumulate`](super::Target::raccumulate) and [`Target::put_notify`](super::Target::put_notify).
+    pub fn raccumulate_notify<B: OriginBuffer<'scope, T>>(
+        &self,
+        buffer: B,
+        op: ReduceOp,
+        disp: usize,
+        counter: u32,
+    ) -> Result<Request<'scope, T, B>> {
+        self.combining("raccumulate_notify", buffer, disp, |window, origin, area| {
+            // SAFETY: as for `rput`.
+            unsafe { window.notifying(counter).raccumulate(origin, op, self.target(), area) }
         })
     }
 
@@ -156,20 +245,67 @@ impl<'scope, T: Number> Locked<'scope, T> {
         op: ReduceOp,
         disp: usize,
     ) -> Result<Request<'scope, T, B>> {
-        const CALL: &str = "rget_accumulate";
-        self.access().call(|_| has_size::<T>(CALL))?;
+        self.exchanging("rget_accumulate", (origin, buffer), disp, |window, origin, result, area| {
+            // SAFETY: as for `rget`; the origin is borrowed for the scope.
+            unsafe { window.rget_accumulate(origin, result, op, self.target(), area) }
+        })
+    }
+
+    /// As [`Target::rget_accumulate`](super::Target::rget_accumulate), and raises counter `counter` of the rank by one
+    /// (`MPIX_Rget_accumulate_notify`).
+    ///
+    /// # Errors
+    /// As [`Target::rget_accumulate`](super::Target::rget_accumulate) and [`Target::put_notify`](super::Target::put_notify).
+    pub fn rget_accumulate_notify<B: ResultBuffer<'scope, T>>(
+        &self,
+        origin: &'scope [T],
+        buffer: B,
+        op: ReduceOp,
+        disp: usize,
+        counter: u32,
+    ) -> Result<Request<'scope, T, B>> {
+        self.exchanging("rget_accumulate_notify", (origin, buffer), disp, |window, origin, result, area| {
+            // SAFETY: as for `rget_accumulate`.
+            unsafe { window.notifying(counter).rget_accumulate(origin, result, op, self.target(), area) }
+        })
+    }
+
+    /// Begins an operation that combines the numbers of `buffer` with others.
+    fn combining<B: OriginBuffer<'scope, T>>(
+        &self,
+        call: &'static str,
+        buffer: B,
+        disp: usize,
+        begin: impl FnOnce(&Window, Origin<'_>, TargetArea<'_>) -> Result<OperationRequest>,
+    ) -> Result<Request<'scope, T, B>> {
         self.requested(buffer, |window, kept| {
+            has_size::<T>(call)?;
+            let ((base, count), ty) = (B::origin(kept), Datatype::basic(T::BASIC));
+            let count = count as u64;
+            let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
+            begin(window, Origin { base: base.cast(), count, ty: &ty }, area)
+        })
+    }
+
+    /// Begins an operation that combines numbers with others, and fills a buffer with what those were before.
+    fn exchanging<B: ResultBuffer<'scope, T>>(
+        &self,
+        call: &'static str,
+        (origin, buffer): (&'scope [T], B),
+        disp: usize,
+        begin: impl FnOnce(&Window, Origin<'_>, Destination<'_>, TargetArea<'_>) -> Result<OperationRequest>,
+    ) -> Result<Request<'scope, T, B>> {
+        self.requested(buffer, |window, kept| {
+            has_size::<T>(call)?;
             let ((base, count), ty) = (B::result(kept), Datatype::basic(T::BASIC));
             if origin.len() != count {
                 let cause = format!("{} elements to combine and room for {count}", origin.len());
-                return Err(Error::new(ErrorClass::Count, CALL, cause));
+                return Err(Error::new(ErrorClass::Count, call, cause));
             }
             let count = count as u64;
             let origin = Origin { base: origin.as_ptr().cast(), count, ty: &ty };
-            let result = Destination { base: base.cast(), count, ty: &ty };
             let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
-            // SAFETY: as for `rget`; the origin is borrowed for the scope.
-            unsafe { window.rget_accumulate(origin, result, op, self.target(), area) }
+            begin(window, origin, Destination { base: base.cast(), count, ty: &ty }, area)
         })
     }
 }

@@ -317,6 +317,14 @@ fn requests() {
                     locked.rget_accumulate(origin, &mut c[..], ReduceOp::Sum, 5)?,
                     locked.rget(&mut d[..], 5)?,
                 ];
+                drop((
+                    locked.rput_notify(vec![1; 4], 0, 1)?,
+                    locked.raccumulate_notify(vec![1; 4], ReduceOp::Sum, 5, 1)?,
+                ));
+                forget((
+                    locked.rget_notify(vec![0; 4], 0, 1)?,
+                    locked.rget_accumulate_notify(origin, vec![0; 4], ReduceOp::Sum, 5, 1)?,
+                ));
                 let owned = vec![
                     locked.rput(vec![1; 4], 0)?,
                     locked.rput_layout(vec![1; 4], &two, 0, &two)?,
@@ -429,7 +437,7 @@ fn windows_themselves() {
         let owned = || world.communicator().owned_window::<u64>();
         let roomy = owned().room_for_notifications(20).notifications_in_order().len(4).allocate()?;
         roomy.set_notifications(20)?;
-        assert_eq!(roomy.notifications().in_use(), 20);
+        assert_eq!((roomy.notifications().in_use(), roomy.notifications_of(1)?), (20, 20));
         forget((roomy.notifications(), roomy.notified(3, 1)?));
         roomy.notified(4, 0)?.wait()?;
         assert!(!roomy.notified(4, 1)?.test()?);
@@ -499,7 +507,10 @@ const CALLED: &[(&str, &str)] = &[
     ("FenceEpochs", "epoch local"),
     ("Layout", "block blocks contiguous face is_empty len of_array strided with_strides"),
     ("LockSet", "ranks"),
-    ("Locked", "raccumulate rget rget_accumulate rget_layout rput rput_layout"),
+    (
+        "Locked",
+        "raccumulate raccumulate_notify rget rget_accumulate rget_accumulate_notify rget_layout rget_notify rput rput_layout rput_notify",
+    ),
     ("Notified", "test wait"),
     ("Place", "at is_null"),
     ("ReadEpoch", "get get_layout"),
@@ -517,7 +528,7 @@ const CALLED: &[(&str, &str)] = &[
     (
         "Window",
         "access communicator exclusive expose fence_epoch fence_epochs free hints id into_buffer is_direct \
-         is_revoked local lock_all lock_set notifications notified part rank read_epoch revoke set_hints \
+         is_revoked local lock_all lock_set notifications notifications_of notified part rank read_epoch revoke set_hints \
          set_notifications shared size unchecked with_errors",
     ),
     (
