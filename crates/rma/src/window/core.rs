@@ -2,8 +2,8 @@
 //!
 //! The one way from a typed window to a call of the engine that can fail, so no call has to think of it.
 
-use rma_core::Result;
 use rma_core::window::Window;
+use rma_core::{Error, Result};
 use std::fmt;
 
 /// The engine's part of a typed window.
@@ -24,7 +24,15 @@ impl Core {
     /// Calls what can fail: its error is one of this window.
     #[inline]
     pub(super) fn call<'w, R>(&'w self, call: impl FnOnce(&'w Window) -> Result<R>) -> Result<R> {
-        call(&self.0).map_err(|error| error.in_window(self.0.id()))
+        match call(&self.0) {
+            Err(error) => Err(self.own(error)),
+            result => result,
+        }
+    }
+
+    #[cold]
+    fn own(&self, error: Error) -> Error {
+        error.in_window(self.0.id())
     }
 }
 

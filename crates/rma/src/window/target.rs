@@ -310,6 +310,12 @@ impl<T: Number> Target<'_, T, Lock> {
         if self.access.try_fetch_op(operand, &mut before, op, self.rank, disp) {
             return self.flush().map(|()| before);
         }
+        self.fetch_op_slowly(disp, operand, op)
+    }
+
+    #[cold]
+    fn fetch_op_slowly(&self, disp: usize, operand: T, op: ReduceOp) -> Result<T> {
+        let mut before = T::zeroed();
         self.batch(|batch| batch.fetch_op(operand, &mut before, op, disp))?;
         Ok(before)
     }
@@ -334,6 +340,12 @@ impl<T: Integer> Target<'_, T, Lock> {
         if self.access.try_compare_and_swap(compare, swap, &mut before, self.rank, disp) {
             return self.flush().map(|()| before);
         }
+        self.compare_and_swap_slowly(disp, compare, swap)
+    }
+
+    #[cold]
+    fn compare_and_swap_slowly(&self, disp: usize, compare: T, swap: T) -> Result<T> {
+        let mut before = T::zeroed();
         self.batch(|batch| batch.compare_and_swap(compare, swap, &mut before, disp))?;
         Ok(before)
     }

@@ -78,3 +78,36 @@ impl<T> fmt::Debug for Values<T> {
         f.debug_struct("Values").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rma_core::{Error, ErrorClass};
+    use std::cell::{Cell, RefCell};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn places_are_used_again_when_their_operations_are_complete() {
+        const MOST: usize = PART * MOST_PARTS;
+        let (values, read) = (Values::new(), RefCell::new(BTreeSet::new()));
+        let keep = |value: usize, complete: &dyn Fn() -> Result<()>| {
+            values.keep(value, Some(complete), |span| {
+                assert!(read.borrow_mut().insert(span.as_ptr()), "the place of value {value} is still read");
+                Ok(())
+            })
+        };
+        let completed = Cell::new(0);
+        let complete = || {
+            completed.set(completed.get() + 1);
+            read.borrow_mut().clear();
+            Ok(())
+        };
+        (0..MOST).for_each(|value| keep(value, &complete).unwrap());
+        assert_eq!((completed.get(), read.borrow().len()), (0, MOST));
+        // Nothing is used again where that fails.
+        let fails = || Err(Error::new(ErrorClass::ProcFailed, "flush", "a rank is lost"));
+        assert!(keep(MOST, &fails).is_err() && read.borrow().len() == MOST);
+        (0..=MOST).for_each(|value| keep(value, &complete).unwrap());
+        assert_eq!(completed.get(), 2);
+    }
+}

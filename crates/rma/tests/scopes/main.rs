@@ -59,6 +59,12 @@ fn buffers_of_the_caller_serve_every_kind_of_scope() {
             assert!(locked.load(5)? == 8 && locked.mapped().is_none_or(|view| view.get(5) == 8));
             Ok(())
         })?;
+        // A batch of any ranks too.
+        window.lock_all(|all| {
+            all.batch(|batch| batch.get(&mut row, right, 6))?;
+            assert_eq!(row, [100 + me, 10 + me]);
+            Ok(())
+        })?;
         world.barrier()?;
         let both = [(right, LockKind::Shared), (world.rank(), LockKind::Shared)];
         let sum = window.lock_set(&both, |set| {
