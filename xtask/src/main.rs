@@ -11,6 +11,7 @@ mod fortran;
 mod guest;
 mod install;
 mod kills;
+mod process;
 mod programs;
 mod publishing;
 mod run;

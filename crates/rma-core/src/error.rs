@@ -211,6 +211,13 @@ impl Error {
         Self(Box::new(Inner { class, code, call, cause, rank: None, limit: None, window: None }))
     }
 
+    /// A rank that is outside of its group; `argument` names what was given.
+    #[cold]
+    pub fn rank_outside(call: &'static str, argument: &str, rank: u32, size: u32) -> Self {
+        let cause = format!("{argument} {rank} is not in 0..{size}");
+        Self::new(ErrorClass::Rank, call, cause).about(Rank(rank)).with_limit(size.into())
+    }
+
     /// The MPI error class.
     pub fn class(&self) -> ErrorClass {
         self.0.class

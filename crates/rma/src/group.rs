@@ -366,7 +366,13 @@ fn ranks_of<'a>(call: &'static str, ranges: &'a [[i32; 3]]) -> Result<impl Itera
 }
 
 fn no_rank(call: &'static str, rank: i64, size: u32) -> Error {
-    Error::new(ErrorClass::Rank, call, format!("rank {rank} is not in 0..{size}")).with_limit(size.into())
+    match u32::try_from(rank) {
+        Ok(rank) => Error::rank_outside(call, "rank", rank, size),
+        Err(_) => {
+            let cause = format!("rank {rank} is not in 0..{size}");
+            Error::new(ErrorClass::Rank, call, cause).with_limit(size.into())
+        }
+    }
 }
 
 #[cfg(test)]

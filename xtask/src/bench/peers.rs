@@ -1,6 +1,7 @@
 //! Other MPI libraries from PyPI, each in a virtual environment of its own below the target directory: their packages put
 //! files of the same names into the same places.
 
+use crate::process::succeed;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -11,8 +12,8 @@ const PACKAGES: [&str; 2] = ["mpich", "openmpi"];
 pub(crate) fn install(target: &Path) -> Result<ExitCode, String> {
     for package in PACKAGES {
         let prefix = prefix(target, package);
-        run(Command::new("python3").args(["-m", "venv"]).arg(&prefix))?;
-        run(Command::new(prefix.join("bin/python")).args([
+        succeed(Command::new("python3").args(["-m", "venv"]).arg(&prefix))?;
+        succeed(Command::new(prefix.join("bin/python")).args([
             "-m",
             "pip",
             "install",
@@ -31,13 +32,4 @@ pub(crate) fn installed(target: &Path) -> impl Iterator<Item = PathBuf> {
 
 fn prefix(target: &Path, package: &str) -> PathBuf {
     target.join("peers").join(package)
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    let program = command.get_program().display().to_string();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{program} failed: {status}")),
-        Err(error) => Err(format!("{program} could not be started: {error}")),
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::run::Repeated;
 use crate::abi::SONAME;
+use crate::process::succeed;
 use crate::workspace::{INSTALLED, Workspace};
 use std::path::PathBuf;
 use std::process::Command;
@@ -71,13 +72,4 @@ fn build(workspace: &Workspace) -> Result<PathBuf, String> {
     compile.args(["-Wl,-rpath,$ORIGIN", "-Wl,-z,now"]);
     succeed(&mut compile)?;
     Ok(program)
-}
-
-fn succeed(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.status() {
-        Err(error) => Err(format!("{name} could not be started: {error}")),
-        Ok(status) if !status.success() => Err(format!("{name} failed ({status})")),
-        Ok(_) => Ok(()),
-    }
 }

@@ -1,8 +1,9 @@
 //! What to run, and against which installation.
 
-use super::place::{Place, good};
+use super::place::Place;
 use super::{crates, mpi4py, mpich};
 use crate::Outcome;
+use crate::process::succeed;
 use crate::workspace::Workspace;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -46,7 +47,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
         None => {
             let prefix = folder.join("prefix");
             let xtask = std::env::current_exe().map_err(|error| error.to_string())?;
-            good(Command::new(xtask).arg("install").arg("--prefix").arg(&prefix))?;
+            succeed(Command::new(xtask).arg("install").arg("--prefix").arg(&prefix))?;
             prefix
         }
     };

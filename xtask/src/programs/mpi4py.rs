@@ -1,7 +1,8 @@
 //! The test suite of mpi4py, in the version that the list of failures was written for. It is built each time, since what is there may be
 //! linked with another installation.
 
-use super::place::{Place, good, known, unpack};
+use super::place::{Place, known, unpack};
+use crate::process::succeed;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -39,14 +40,14 @@ pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
 fn build(place: &Path, prefix: &Path) -> Result<(), String> {
     let python = place.join("python");
     if !python.is_dir() {
-        good(Command::new("python3").args(["-m", "venv"]).arg(&python))?;
+        succeed(Command::new("python3").args(["-m", "venv"]).arg(&python))?;
     }
     let pip = || {
         let mut command = Command::new(python.join("bin/python"));
         command.args(["-m", "pip", "--disable-pip-version-check", "--quiet"]);
         command
     };
-    good(pip().args(["install", "numpy"]))?;
+    succeed(pip().args(["install", "numpy"]))?;
     // It has words of its own for functions that a library lacks.
     let mut install = pip();
     install.args([
@@ -59,10 +60,10 @@ fn build(place: &Path, prefix: &Path) -> Result<(), String> {
         PACKAGE,
     ]);
     install.env("MPI4PY_BUILD_MPIABI", "1").env("MPICC", prefix.join("bin/rmacc"));
-    good(install.env("CFLAGS", "-O0 -DMPIX_OWN_MISSING"))?;
+    succeed(install.env("CFLAGS", "-O0 -DMPIX_OWN_MISSING"))?;
     let file = place.join(format!("{FOLDER}.tar.gz"));
     if !file.is_file() {
-        good(
+        succeed(
             pip().args(["download", "--no-deps", "--no-binary", "mpi4py", "--dest"]).arg(place).arg(PACKAGE),
         )?;
     }

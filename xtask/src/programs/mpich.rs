@@ -3,7 +3,8 @@
 //! A test says "No Errors" when it is good. What asks for other languages, files or processes is not run, nor what needs more memory than
 //! [`MOST_GB`].
 
-use super::place::{Place, good, known, said, unpack};
+use super::place::{Place, known, said, unpack};
+use crate::process::succeed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -154,7 +155,7 @@ fn sources(place: &Place<'_>) -> Result<PathBuf, String> {
     };
     if archive().is_none() {
         let mut get = Command::new("apt-get");
-        good(get.current_dir(&place.folder).args(["source", "--download-only", PACKAGE])).map_err(
+        succeed(get.current_dir(&place.folder).args(["source", "--download-only", PACKAGE])).map_err(
             |error| {
                 format!(
                     "{error}: where no source packages can be had, --mpich names a folder with the sources"
@@ -198,9 +199,9 @@ impl<'a> Built<'a> {
             std::fs::write(built.folder.join(name), &header).map_err(failed)?;
         }
         for source in COMMON.iter().filter(|source| tests.join(source).is_file()) {
-            good(built.compiler(false).arg("-c").arg(tests.join(source)))?;
+            succeed(built.compiler(false).arg("-c").arg(tests.join(source)))?;
         }
-        good(built.compiler(true).arg("-c").arg(tests.join("util/mtest_f08.f90")))?;
+        succeed(built.compiler(true).arg("-c").arg(tests.join("util/mtest_f08.f90")))?;
         Ok(built)
     }
 

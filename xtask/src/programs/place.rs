@@ -1,5 +1,6 @@
 //! Where a suite is built and what of it, and the commands that all of them need.
 
+use crate::process::succeed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,20 +52,11 @@ pub(super) fn said(command: &mut Command) -> Result<(bool, String), String> {
     Ok((output.status.success(), text.into_owned()))
 }
 
-pub(super) fn good(command: &mut Command) -> Result<(), String> {
-    let program = command.get_program().display().to_string();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{program} failed: {status}")),
-        Err(error) => Err(format!("{program} could not be started: {error}")),
-    }
-}
-
 /// Unpacks a file into a folder, unless the folder that comes of it is there.
 pub(super) fn unpack(folder: &Path, file: &Path, into: &str) -> Result<PathBuf, String> {
     let made = folder.join(into);
     if !made.is_dir() {
-        good(Command::new("tar").current_dir(folder).arg("xf").arg(file))?;
+        succeed(Command::new("tar").current_dir(folder).arg("xf").arg(file))?;
     }
     Ok(made)
 }

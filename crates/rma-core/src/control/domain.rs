@@ -145,8 +145,8 @@ impl<'a> Domain<'a> {
         Some(self.note_range(kind, self.offset(place) as u64, place.len() as u64))
     }
 
-    /// Copies what is more than one store, with a note. Kept out of the way of single words. A flush waits for each store, those of
-    /// a further call and of what is kept over it too, so what is short is copied in line.
+    /// Copies what is more than one store, with a note. Kept out of the way of single words. What is short is copied in line: a further
+    /// call would take longer than the copy.
     #[inline(never)]
     pub(crate) fn put_noted(self, place: WriteSpan, origin: ReadSpan) {
         // The thread is the one that communicates in most programs.

@@ -15,7 +15,7 @@
 
 use super::announcer;
 use super::domain::CALL;
-use super::shim::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence, store_both};
+use super::shim::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
 use super::unfinished::{OperationKind, Unfinished};
 use crate::fork;
 use crate::ids::Rank;
@@ -40,9 +40,10 @@ pub(super) struct Notes<'a> {
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Slot {
-    /// Target, kind and a short length, or 0 for nothing; and the first byte that may be changed, from the beginning of the target's
-    /// memory.
-    what_and_start: [AtomicU64; 2],
+    /// Target, kind and a short length; 0 for nothing.
+    what: AtomicU64,
+    /// The first byte that may be changed, from the beginning of the target's memory.
+    start: AtomicU64,
     /// A length that is not short.
     len: AtomicU64,
     _unused: AtomicU64,
@@ -83,12 +84,12 @@ impl Slot {
     /// [`Notes::begin`] of the thread whose slot it is.
     #[inline]
     pub(super) fn begin(&self, name: u64, kind: OperationKind, start: u64, len: u64) -> Note<'_> {
+        self.start.store(start, Relaxed);
         let short = if len.wrapping_sub(1) < MOST_SHORT { len } else { self.keep(len) };
-        let what = short << LEN_SHIFT | u64::from(kind.code()) << KIND_SHIFT | name;
-        store_both(&self.what_and_start, [what, start]);
+        self.what.store(short << LEN_SHIFT | u64::from(kind.code()) << KIND_SHIFT | name, Release);
         // SYNC POINT note: before the first store.
         fence(Release);
-        Note { word: &self.what_and_start[0], is_counted: false }
+        Note { word: &self.what, is_counted: false }
     }
 
     /// A length that is not short; answers what the note says instead.
@@ -125,18 +126,17 @@ impl<'a> Notes<'a> {
     pub(super) fn take_of_dead(self, name: u64, dead: Rank) -> impl Iterator<Item = Unfinished> + 'a {
         // SYNC POINT note: sees what was said before each store that was made.
         let noted = move |slot: &Slot| {
-            let [what_word, start] = &slot.what_and_start;
-            let what = what_word.load(Acquire);
+            let what = slot.what.load(Acquire);
             if what & NAME_MASK != name {
                 return None;
             }
-            what_word.store(0, Relaxed);
+            slot.what.store(0, Relaxed);
             let kind = OperationKind::of_code((what >> KIND_SHIFT) as u8);
             let len = match what >> LEN_SHIFT {
                 0 => slot.len.load(Relaxed),
                 short => short,
             };
-            Some(Unfinished { origin: dead, kind, start: start.load(Relaxed), len })
+            Some(Unfinished { origin: dead, kind, start: slot.start.load(Relaxed), len })
         };
         let has_others = self.others.load(Acquire) > 0;
         let others = has_others.then(|| Unfinished::unknown(dead));
@@ -158,7 +158,8 @@ mod tests {
     impl Kept {
         fn new() -> Self {
             let slot = || Slot {
-                what_and_start: [AtomicU64::new(0), AtomicU64::new(0)],
+                what: AtomicU64::new(0),
+                start: AtomicU64::new(0),
                 len: AtomicU64::new(0),
                 _unused: AtomicU64::new(0),
             };

@@ -7,16 +7,6 @@ pub(super) use std::sync::atomic::AtomicU64;
 #[cfg(test)]
 pub(super) use super::mortal::AtomicU64;
 
-#[cfg(not(test))]
-pub(super) use crate::mem::store_both;
-
-/// A step each, the first word last.
-#[cfg(test)]
-pub(super) fn store_both(words: &[AtomicU64; 2], values: [u64; 2]) {
-    words[1].store(values[1], Ordering::Relaxed);
-    words[0].store(values[0], Ordering::Release);
-}
-
 #[cfg(not(all(test, loom)))]
 pub(super) use std::sync::atomic::{Ordering, fence};
 

@@ -236,6 +236,20 @@ fn is_ascending(to: *mut u8, from: *const u8, len: usize) -> bool {
     to.addr().wrapping_sub(from.addr()) >= len
 }
 
+/// Instructions that change vector registers of 32 bytes: a function without AVX can name their lower halves alone.
+macro_rules! asm_avx {
+    ([$($template:expr),+], [$($operand:tt)+], [$($option:ident),+]) => {
+        asm!(
+            $($template,)+
+            $($operand)+,
+            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
+            out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+            out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+            options($($option),+),
+        )
+    };
+}
+
 /// From 64 to 128 bytes: first part and last part, overlapping in the middle.
 ///
 /// # Safety
@@ -244,7 +258,7 @@ fn is_ascending(to: *mut u8, from: *const u8, len: usize) -> bool {
 unsafe fn copy_128_avx(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller promises `len` bytes on both sides, at least 64.
     unsafe {
-        asm!(
+        asm_avx!([
             "vmovdqu ymm0, [{from}]",
             "vmovdqu ymm1, [{from} + 32]",
             "vmovdqu ymm2, [{from} + {len} - 64]",
@@ -253,14 +267,7 @@ unsafe fn copy_128_avx(to: *mut u8, from: *const u8, len: usize) {
             "vmovdqu [{to} + 32], ymm1",
             "vmovdqu [{to} + {len} - 64], ymm2",
             "vmovdqu [{to} + {len} - 32], ymm3",
-            "vzeroupper",
-            from = in(reg) from, to = in(reg) to, len = in(reg) len,
-            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
-            out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
-            out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
-            out("xmm13") _, out("xmm14") _, out("xmm15") _,
-            options(nostack, preserves_flags),
-        );
+            "vzeroupper"], [from = in(reg) from, to = in(reg) to, len = in(reg) len], [nostack, preserves_flags]);
     }
 }
 
@@ -272,7 +279,7 @@ unsafe fn copy_128_avx(to: *mut u8, from: *const u8, len: usize) {
 unsafe fn copy_256_avx(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller promises `len` bytes on both sides, at least 128.
     unsafe {
-        asm!(
+        asm_avx!([
             "vmovdqu ymm0, [{from}]",
             "vmovdqu ymm1, [{from} + 32]",
             "vmovdqu ymm2, [{from} + 64]",
@@ -289,14 +296,7 @@ unsafe fn copy_256_avx(to: *mut u8, from: *const u8, len: usize) {
             "vmovdqu [{to} + {len} - 96], ymm5",
             "vmovdqu [{to} + {len} - 64], ymm6",
             "vmovdqu [{to} + {len} - 32], ymm7",
-            "vzeroupper",
-            from = in(reg) from, to = in(reg) to, len = in(reg) len,
-            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
-            out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
-            out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
-            out("xmm13") _, out("xmm14") _, out("xmm15") _,
-            options(nostack, preserves_flags),
-        );
+            "vzeroupper"], [from = in(reg) from, to = in(reg) to, len = in(reg) len], [nostack, preserves_flags]);
     }
 }
 
@@ -307,7 +307,7 @@ unsafe fn copy_256_avx(to: *mut u8, from: *const u8, len: usize) {
 /// than 128 are left.
 macro_rules! ascend_avx {
     ($to:ident, $from:ident, $len:ident, $store:literal, $end:literal) => {
-        asm!(
+        asm_avx!([
             "vmovdqu ymm8, [{from}]",
             "vmovdqu ymm9, [{from} + 32]",
             "vmovdqu ymm4, [{from} + {left} - 128]",
@@ -350,15 +350,8 @@ macro_rules! ascend_avx {
             "vmovdqu [{start} + 32], ymm9",
             "4:",
             $end,
-            "vzeroupper",
-            from = inout(reg) $from => _, to = inout(reg) $to => _, left = inout(reg) $len => _,
-            start = out(reg) _, skip = out(reg) _,
-            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
-            out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
-            out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
-            out("xmm13") _, out("xmm14") _, out("xmm15") _,
-            options(nostack),
-        )
+            "vzeroupper"], [from = inout(reg) $from => _, to = inout(reg) $to => _, left = inout(reg) $len => _,
+            start = out(reg) _, skip = out(reg) _], [nostack])
     };
 }
 
@@ -390,7 +383,7 @@ unsafe fn copy_streaming_avx(to: *mut u8, from: *const u8, len: usize) {
 unsafe fn copy_descending_avx(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller promises `len > 128` bytes on both sides; a block is moved only while more than 128 are left.
     unsafe {
-        asm!(
+        asm_avx!([
             "vmovdqu ymm4, [{from}]",
             "vmovdqu ymm5, [{from} + 32]",
             "vmovdqu ymm6, [{from} + 64]",
@@ -411,14 +404,7 @@ unsafe fn copy_descending_avx(to: *mut u8, from: *const u8, len: usize) {
             "vmovdqu [{to} + 32], ymm5",
             "vmovdqu [{to} + 64], ymm6",
             "vmovdqu [{to} + 96], ymm7",
-            "vzeroupper",
-            from = in(reg) from, to = in(reg) to, left = inout(reg) len => _,
-            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
-            out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
-            out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
-            out("xmm13") _, out("xmm14") _, out("xmm15") _,
-            options(nostack),
-        );
+            "vzeroupper"], [from = in(reg) from, to = in(reg) to, left = inout(reg) len => _], [nostack]);
     }
 }
 

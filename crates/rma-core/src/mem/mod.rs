@@ -32,8 +32,6 @@ mod vectors_x86_64;
 
 pub(crate) use atomic::ElementsApart;
 pub use atomic::{Element, Elements, Word};
-#[cfg(not(test))]
-pub(crate) use ordering::store_both;
 pub(crate) use ordering::{ONLY_STORES_LAG, full_ordering_beside_step};
 pub use span::{Fold, Lane, ReadSpan, WriteSpan};
 pub(crate) use strided::{Side, copy_blocks};

@@ -13,12 +13,3 @@ pub(crate) fn full_ordering_beside_step() {
 /// Whether loads and atomic read-modify-writes are in order by themselves, so that plain stores alone are to be ordered before later
 /// loads.
 pub(crate) const ONLY_STORES_LAG: bool = false;
-
-/// Stores two words side by side, the first one last.
-#[cfg(not(test))]
-#[inline(always)]
-pub(crate) fn store_both(words: &[std::sync::atomic::AtomicU64; 2], values: [u64; 2]) {
-    use std::sync::atomic::Ordering::{Relaxed, Release};
-    words[1].store(values[1], Relaxed);
-    words[0].store(values[0], Release);
-}

@@ -467,8 +467,7 @@ impl Shared {
         if rank.0 < size {
             return Ok(());
         }
-        let cause = format!("target rank {rank} is not in 0..{size}");
-        Err(Error::new(ErrorClass::Rank, call, cause).about(rank).with_limit(size.into()))
+        Err(Error::rank_outside(call, "target rank", rank.0, size))
     }
 
     fn by_search_of(&self, mapped: &[MappedTarget], rank: Rank) -> Option<&MappedTarget> {

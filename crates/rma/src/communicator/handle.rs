@@ -7,7 +7,7 @@ use crate::message::{Plane, Scope};
 use crate::runtime::Runtime;
 use crate::runtime::slots::Caller;
 use rma_core::ids::{Peer, Rank};
-use rma_core::{Engine, Error, ErrorClass, Result, host};
+use rma_core::{Engine, Error, Result, host};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -104,8 +104,7 @@ impl Communicator {
         if rank < self.size() {
             return Ok(self.group.peer(Rank(rank)));
         }
-        let cause = format!("rank {rank} is not in 0..{}", self.size());
-        Err(Error::new(ErrorClass::Rank, "comm_rank", cause).about(Rank(rank)).with_limit(self.size().into()))
+        Err(Error::rank_outside("comm_rank", "rank", rank, self.size()))
     }
 
     /// The rank of a process, if it is one of this communicator's.

@@ -5,7 +5,7 @@ use crate::communicator::{Communicator, Made};
 use crate::group::{Comparison, Group};
 use crate::message::{Making, Plane, Scope};
 use crate::runtime::Runtime;
-use rma_core::ids::Peer;
+use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass, Result, host};
 use std::fmt;
 use std::sync::Arc;
@@ -120,6 +120,8 @@ impl Intercommunicator {
         self.remote.peer(rank).ok_or_else(|| {
             let cause = format!("rank {rank} is not in 0..{} of the remote group", self.remote.size());
             Error::new(ErrorClass::Rank, "comm_rank", cause)
+                .about(Rank(rank))
+                .with_limit(self.remote.size().into())
         })
     }
 
