@@ -7,12 +7,13 @@
 //! left as it is.
 //!
 //! The system calls [`in_child`] in every child that fork(2) makes, with no other thread there and any lock
-//! perhaps held for ever; it only stores. The check is where a call leaves the process, not at its beginning:
+//! perhaps held for ever but that of the windows, which [`before`] takes; it only stores. The check is where a call leaves the process,
+//! not at its beginning:
 //!
 //! | what leaves | what asks |
 //! | --- | --- |
 //! | packets, polls, waits, everything that the engine's state is for | the engine's lock, before it is taken (`progress/lock.rs`) |
-//! | lock words and counters in shared memory, without that lock | the access state and the fast calls (`state/access`, `window/fast_sync.rs`), which send the call to the engine's lock |
+//! | lock words and counters in shared memory, without that lock | nothing: in a child each window leaves all its calls to the engine's lock ([`InChild`]) |
 //! | exclusion of accumulates in mapped memory | the domain (`control/domain.rs`): in a child no announcement is a thread's own |
 //! | shared-memory collective slots, memory that peers of the node map, the launcher, traces | their writers in `rma` |
 //!
@@ -20,23 +21,48 @@
 //! a child what the same stores and loads by a pointer do, and ask nothing. The C library asks in every call,
 //! by the same look that shows whether it runs at all ([`when_forked`]).
 
+use parking_lot::{Mutex, MutexGuard, const_mutex};
+use slab::Slab;
 use std::ptr::fn_addr_eq;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{OnceLock, Weak};
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 static RANK: AtomicU32 = AtomicU32::new(0);
 static WATCH: OnceLock<()> = OnceLock::new();
 /// As many as there are callers of [`when_forked`].
 static THEN: [OnceLock<fn()>; 2] = [const { OnceLock::new() }; 2];
+/// What each window keeps for calls that ask nothing.
+static KEPT: Mutex<Slab<Weak<dyn InChild>>> = const_mutex(Slab::new());
+
+/// State by which calls go past the engine's lock.
+pub(crate) trait InChild: Send + Sync {
+    /// From now on none does. In a forked child: nothing but stores.
+    fn bar(&self);
+}
+
+/// While it lives, the state is barred in forked children.
+#[derive(Debug)]
+pub(crate) struct Kept(Option<usize>);
+
+/// Has the state barred in forked children, where they are watched for.
+pub(crate) fn keep(state: Weak<dyn InChild>) -> Kept {
+    Kept(WATCH.get().map(|()| KEPT.lock().insert(state)))
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _state = self.0.and_then(|place| KEPT.lock().try_remove(place));
+    }
+}
 
 /// From now on children of this process, a rank of this number, are recognized as such.
 pub fn watch(rank: u32) {
     RANK.store(rank, Relaxed);
     WATCH.get_or_init(|| {
-        // SAFETY: the function is there for as long as the process, and may be called in a child of any thread: it only stores.
+        // SAFETY: the functions are there for as long as the process, and may be called by any thread that forks.
         // Without memory for the entry there is no guard, which no right program needs.
-        let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        let _ = unsafe { libc::pthread_atfork(Some(before), Some(after), Some(in_child)) };
     });
 }
 
@@ -77,7 +103,21 @@ pub fn end_child(call: &str) -> ! {
     unsafe { libc::_exit(1) }
 }
 
+/// The child sees the windows as no other thread is changing them.
+extern "C" fn before() {
+    MutexGuard::leak(KEPT.lock());
+}
+
+extern "C" fn after() {
+    // SAFETY: this thread has locked it, in `before`.
+    unsafe { KEPT.force_unlock() };
+}
+
 extern "C" fn in_child() {
     IS_CHILD.store(true, Relaxed);
+    // SAFETY: the thread that has locked it, in `before`, is this one.
+    let kept = unsafe { &*KEPT.data_ptr() };
+    kept.iter().filter_map(|(_, state)| state.upgrade()).for_each(|state| state.bar());
+    after();
     THEN.iter().filter_map(OnceLock::get).for_each(|then| then());
 }

@@ -10,7 +10,6 @@
 use super::{Callers, Exposure, NodeRank, Shared, WindowState};
 use crate::control::{KeptPlaces, LockRequest, Marks, Places, Taken};
 use crate::epoch::{Epoch, FastEpoch};
-use crate::fork;
 use crate::ids::Rank;
 use crate::mem::full_ordering_beside_step;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -59,7 +58,7 @@ impl FastSync {
 
     #[inline]
     pub(crate) fn has(&self, call: u8) -> bool {
-        self.calls.load(Relaxed) & call != 0 && !fork::is_child()
+        self.calls.load(Relaxed) & call != 0
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Made once at creation and immutable but for the atomic gates and the access state of [`super::access`].
 
+use super::fast_sync::FastCalls;
 use super::{
     AccessState, Callers, FastSync, FenceGate, Hints, MappedCounts, NO_SIZE, NodeRank, Regions, Single,
     Unordered, Use,
@@ -12,6 +13,7 @@ use crate::control::{
 };
 use crate::datatype::{Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
+use crate::fork::InChild;
 use crate::host::{Group, SegmentSet};
 use crate::ids::{Disp, Rank, WindowId};
 use crate::mem::{WriteSpan, full_ordering_beside_step};
@@ -135,6 +137,13 @@ pub(crate) struct Shared {
 pub(crate) struct Held {
     _shared: Arc<Shared>,
     _use: Option<Use>,
+}
+
+impl InChild for Shared {
+    fn bar(&self) {
+        self.access.own();
+        self.active.set_calls(FastCalls::default());
+    }
 }
 
 impl Deref for MappedTarget {

@@ -11,13 +11,14 @@ use crate::bugs::{Bug, has};
 use crate::config::EngineConfig;
 use crate::epoch::{AccessWord, Call, Epoch, Event, Facts, LockState, OpenEpoch, RankLock, check};
 use crate::error::{Error, ErrorClass, Result};
+use crate::fork::{self, Kept};
 use crate::host::HostRequest;
 use crate::ids::Rank;
 use crate::pool::LocalShare;
 use crate::stats::Counters;
 use crate::table::Table;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// How the others are seen to come to a fence that has not waited for them.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,7 @@ impl FenceProtocol {
 /// One window under the engine's lock.
 pub(crate) struct WindowState {
     pub(crate) shared: Arc<Shared>,
+    _in_child: Kept,
     pub(crate) epoch: WindowEpoch,
     pub(crate) table: Table,
     /// The window's reserved operation elements.
@@ -112,8 +114,10 @@ impl WindowState {
         let size = shared.group.size();
         let protocol = FenceProtocol::of(&shared, fence_packets);
         let arrivals = (protocol == FenceProtocol::Words).then(|| Arrivals::new(shared.group.me(), size));
+        let in_child: Weak<Shared> = Arc::downgrade(&shared);
         Self {
             shared,
+            _in_child: fork::keep(in_child),
             epoch: WindowEpoch::new(),
             table: Table::new(slots),
             op_share,

@@ -22,7 +22,6 @@
 use super::Gate;
 use crate::control::LockKind;
 use crate::epoch::{AccessWord, Event, FastEpoch};
-use crate::fork;
 use crate::strategy::{Next, rest};
 #[cfg(all(test, loom))]
 use loom::sync::atomic::AtomicU64;
@@ -39,8 +38,9 @@ pub(crate) enum Callers {
     Many,
 }
 
-/// The access side of a window.
+/// The access side of a window. After a pause each line of the cache that a call needs takes longer than the call, so it is one.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct AccessState {
     callers: Callers,
     /// The state; with one caller but for whether the engine owns it.
@@ -73,9 +73,6 @@ impl AccessState {
     /// take the slow path. [`AccessState::hold`] or [`AccessState::leave`] follows.
     #[inline]
     pub(crate) fn try_enter(&self, gate: &Gate) -> Option<u64> {
-        if fork::is_child() {
-            return None;
-        }
         let before = self.change(Event::Enter)?;
         if gate.begin(self.callers) {
             return Some(before.locks());
@@ -143,7 +140,7 @@ impl AccessState {
     /// Makes calls take the slow path until it is found out again whether they have to.
     pub(crate) fn own(&self) {
         // Changes of this are made under the engine's lock, so what is owned stays so.
-        if !self.has_owner() {
+        if !self.is_owned() {
             let _before = self.change_owner(Event::Own);
         }
     }
@@ -158,7 +155,7 @@ impl AccessState {
 
     /// Owns the state or leaves it to calls.
     pub(crate) fn set_owned(&self, is_owned: bool) {
-        match (self.has_owner(), is_owned) {
+        match (self.is_owned(), is_owned) {
             (false, true) => self.own(),
             (true, false) => {
                 let _before = self.change_owner(Event::Leave);
@@ -167,14 +164,9 @@ impl AccessState {
         }
     }
 
-    /// Whether calls have to take the slow path. In a forked child all have to, and find out there ([`fork`]).
+    /// Whether calls have to take the slow path. In a forked child all have to, and find out there ([`crate::fork`]).
     #[inline]
     pub(crate) fn is_owned(&self) -> bool {
-        self.has_owner() || fork::is_child()
-    }
-
-    #[inline]
-    fn has_owner(&self) -> bool {
         let word = if self.callers == Callers::One { &self.owner } else { &self.word };
         AccessWord(word.load(Relaxed)).is_owned()
     }
