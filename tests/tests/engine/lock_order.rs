@@ -3,7 +3,7 @@
 //! few elements there are.
 
 use rma_core::datatype::{BasicType, Datatype};
-use rma_core::epoch::{Assert, Caller, LockKind::Exclusive};
+use rma_core::epoch::{Assert, Caller, LockKind::Exclusive, LockKind::Shared};
 use rma_core::ids::{Disp, Rank};
 use rma_core::window::Sync;
 use rma_core::window::{Origin, TargetArea, Window};
@@ -47,6 +47,37 @@ impl<'a> Task<'a> {
     fn unlock(&self, target: u32) {
         let unlock = self.window.begin_unlock(Rank(target)).unwrap();
         self.world.finish(self.window, &format!("the unlock of {target}"), unlock).unwrap();
+    }
+}
+
+/// The lock of a far rank leaves with its first operation, so the call has nothing to wait for: a poll would take longer than the call.
+#[test]
+fn a_promised_lock_is_called_for_without_a_poll() {
+    for lock in [
+        |window: &Window| window.lock(Exclusive, Rank(1), Assert::NONE),
+        |window: &Window| window.lock_all(Assert::NONE),
+    ] {
+        let world = Stepped::new(&Setup::packets(2), 1);
+        let windows = world.allocate(1);
+        let received = || world.engine(0).counters().packets_received;
+        world.engine(0).set_patience(30, 0);
+        // Calls without a packet have found nothing so often that none of the next polls.
+        for _ in 0..40 {
+            windows[0].lock(Exclusive, Rank(0), Assert::NONE).unwrap();
+            windows[0].unlock(Rank(0)).unwrap();
+        }
+        // A packet that a poll would take.
+        let far = Task::new(&world, &windows[1], 1);
+        let shared = windows[1].begin_lock(Shared, Rank(0), Assert::NONE).unwrap();
+        world.finish(&windows[1], "the lock of 0", shared).unwrap();
+        far.put(0);
+        let flush = windows[1].begin_flush(Rank(0)).unwrap();
+        (0..300).for_each(|_| world.pump_only(|rank| rank == 1));
+        let before = received();
+        lock(&windows[0]).unwrap();
+        assert_eq!(received(), before, "nothing was polled");
+        world.finish(&windows[1], "the flush of 0", flush).unwrap();
+        assert!(received() > before, "there was something");
     }
 }
 

@@ -21,7 +21,7 @@ impl Window {
         let _call = self.trace("lock_all", None);
         self.settle_dropped("lock_all")?;
         let mut sync = self.lock_all_sync(Caller::thread(), assert)?;
-        if matches!(sync.0, SyncStep::Held) {
+        if sync.is_over() {
             self.poll_throttled();
             return Ok(());
         }

@@ -141,7 +141,7 @@ impl Window {
         let _call = self.trace("lock", Some(target));
         self.settle_dropped("lock")?;
         let mut sync = self.lock_sync(Caller::thread(), kind, target, assert)?;
-        if matches!(sync.0, SyncStep::Held) {
+        if sync.is_over() {
             return Ok(());
         }
         self.finish("lock", &mut sync)
