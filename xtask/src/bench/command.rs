@@ -45,7 +45,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     prefix: Vec<PathBuf>,
 
-    /// An older build of this library, installed below DIR, as one of the others; whatever --peers says.
+    /// An older build of this library, installed below DIR, as one of the others, whatever --peers says. Each case is a job of its own
+    /// then, and rows are compared by the median over the repetitions of the ratio of both: 20 repetitions tell 5 % apart.
     #[arg(long, value_name = "DIR")]
     beside: Option<PathBuf>,
 
@@ -236,6 +237,7 @@ fn plan(args: &Args) -> Plan {
     let mut plan = if args.quick { Plan::quick() } else { Plan::full() };
     plan.only.clone_from(&args.only);
     plan.ranks.clone_from(&args.ranks);
+    plan.is_beside = args.beside.is_some();
     if let Some(repetitions) = args.repetitions {
         plan.repetitions = repetitions;
         plan.total_limit = Duration::MAX;

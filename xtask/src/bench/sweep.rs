@@ -2,7 +2,7 @@
 //!
 //! The order is: repetition, then number of ranks, then column, beginning with another column each time. Raw limits are
 //! measured before the jobs of each number of ranks, because the machine's moods change in minutes. A case that hung or died in
-//! a column is not tried there again.
+//! a column is not tried there again. Beside an older build each case is a job, so that the two builds are a moment apart.
 
 use super::cases::CASES;
 use super::columns::Setup;
@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) only: Vec<String>,
     /// Only these numbers of ranks; all when empty.
     pub(crate) ranks: Vec<u32>,
+    /// An older build is one of the columns.
+    pub(crate) is_beside: bool,
 }
 
 impl Plan {
@@ -42,6 +44,7 @@ impl Plan {
             job_limit: Duration::from_secs(300),
             only: Vec::new(),
             ranks: Vec::new(),
+            is_beside: false,
         }
     }
 
@@ -75,7 +78,7 @@ impl Plan {
         arguments
     }
 
-    /// The jobs: numbers of ranks, with the cases for each; those with threads are jobs of their own.
+    /// The jobs: numbers of ranks, with the cases for each; those with threads are jobs of their own, and all are beside an older build.
     fn groups(&self) -> Vec<(u32, Vec<&'static str>)> {
         let is_wanted = |case: &str| self.only.is_empty() || self.only.iter().any(|name| name == case);
         let mut counts: Vec<u32> = CASES.iter().flat_map(|case| case.ranks).copied().collect();
@@ -92,7 +95,20 @@ impl Plan {
                 (ranks, mine.map(|case| case.name).collect::<Vec<_>>())
             })
             .filter(|(_, cases)| !cases.is_empty())
+            .flat_map(|(ranks, cases)| {
+                let most = if self.is_beside { 1 } else { cases.len() };
+                cases.chunks(most).map(|cases| (ranks, cases.to_vec())).collect::<Vec<_>>()
+            })
             .collect()
+    }
+
+    /// Which of so many columns comes in a turn: none is always the first, nor the older of two builds.
+    fn column(&self, turn: usize, repetition: u32, columns: usize) -> usize {
+        match (self.is_beside, repetition % 2) {
+            (false, _) => (turn + repetition as usize) % columns,
+            (true, 0) => turn,
+            (true, _) => columns - 1 - turn,
+        }
     }
 }
 
@@ -114,9 +130,11 @@ pub(crate) fn run(
             break;
         }
         results.repetitions = repetition + 1;
-        for (ranks, cases) in &groups {
-            progress.say(repetition, "limits of the machine");
-            raw(runner, plan, libraries, repetition, results)?;
+        for (group, (ranks, cases)) in groups.iter().enumerate() {
+            if group == 0 || !plan.is_beside {
+                progress.say(repetition, "limits of the machine");
+                raw(runner, plan, libraries, repetition, results)?;
+            }
             progress.step();
             for turn in 0..setups.len() {
                 if start.elapsed() > plan.total_limit {
@@ -124,7 +142,7 @@ pub(crate) fn run(
                     progress.finish();
                     return Ok(());
                 }
-                let setup = &setups[(turn + repetition as usize) % setups.len()];
+                let setup = &setups[plan.column(turn, repetition, setups.len())];
                 let column = &setup.column;
                 progress
                     .say(repetition, &format!("{}, {}, {ranks} ranks", column.name, column.transport.word()));
@@ -237,6 +255,17 @@ mod tests {
         let plan = Plan { only: only(&["put", "win-allocate"]), ranks: vec![2, 4], ..Plan::quick() };
         assert_eq!(plan.groups(), [(2, vec!["put", "win-allocate"])]);
         assert!(plan.arguments().contains(&"--quick".to_owned()));
+    }
+
+    #[test]
+    fn beside_an_older_build_each_case_is_a_job_and_the_order_turns_round() {
+        let only = vec!["put".to_owned(), "win-allocate".to_owned()];
+        let plan = Plan { only, ranks: vec![2], is_beside: true, ..Plan::quick() };
+        assert_eq!(plan.groups(), [(2, vec!["put"]), (2, vec!["win-allocate"])]);
+        let order = |repetition| (0..4).map(|turn| plan.column(turn, repetition, 4)).collect::<Vec<_>>();
+        assert_eq!([order(0), order(1), order(2)], [[0, 1, 2, 3], [3, 2, 1, 0], [0, 1, 2, 3]]);
+        let plan = Plan { is_beside: false, ..plan };
+        assert_eq!((plan.column(0, 1, 4), plan.column(3, 1, 4)), (1, 0));
     }
 
     #[test]
