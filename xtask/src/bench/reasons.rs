@@ -158,7 +158,7 @@ const LINES: &[Line] = &[
     (
         "put-notify",
         "what a call decodes and checks, on both sides, adds to the way of the counter's line",
-        "a notified put passes the engine's lock on both sides",
+        "a notified put passes the engine's lock on both sides, and wakes a program there, where an acknowledgement goes back by itself",
     ),
     (
         "put-send",

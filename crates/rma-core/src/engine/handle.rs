@@ -438,6 +438,20 @@ impl Engine {
         value
     }
 
+    /// [`Engine::with`] that sends what the work has put into the channel, without a step.
+    pub(crate) fn with_sending<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+        self.with(|core| {
+            let value = work(core);
+            if core.channel.keeps_packets() {
+                let moved = core.flush();
+                self.0.waiting.on_stepped(core, moved);
+            } else {
+                self.0.waiting.on_entered();
+            }
+            value
+        })
+    }
+
     /// The engine's lock, if it is free by the time `limit`.
     pub(super) fn try_lock_for(&self, limit: Duration) -> Option<MutexGuard<'_, Core>> {
         self.0.core.try_lock_for(limit)

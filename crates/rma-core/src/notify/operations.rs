@@ -2,10 +2,12 @@
 
 use crate::datatype::Datatype;
 use crate::error::{Error, ErrorClass, Result};
-use crate::ids::{Disp, Rank};
+use crate::ids::{Disp, Rank, WindowId};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
-use crate::state::MappedTarget;
+use crate::origin::issue::Issuer;
+use crate::progress::Core;
+use crate::state::{MappedTarget, State};
 use crate::table::{Notice, OpData, OpKind, OpResult, Operation, Signal};
 use crate::window::{Mode, Outcome, Window};
 use crate::wire::Store;
@@ -70,14 +72,39 @@ impl Window {
             op = op.signalling(Arc::clone(signal));
         }
         if waits {
-            self.post(target, call, || op)?;
-            // The target waits for it, and the caller may compute for long.
+            let mut rest = Some(op);
+            // The target waits for it, and the caller may compute for long: it leaves with the call.
+            let has_left = self.engine().with_sending(|core| {
+                self.post_once(core, target, call, &mut rest)?;
+                Ok(rest.is_none() && issue(core, self.id(), target))
+            })?;
+            if has_left {
+                self.poll_throttled();
+                return Ok(Outcome::Posted(signal));
+            }
+            if let Some(op) = rest {
+                self.post(target, call, || op)?;
+            }
             self.engine().poll();
         } else if self.try_post(target, call, op)?.is_some() {
             return Ok(Outcome::Full);
         }
         Ok(Outcome::Posted(signal))
     }
+}
+
+/// Issues what may leave of a window; says whether nothing is left for a target. What is left may need a packet that has come already.
+fn issue(core: &mut Core, id: WindowId, target: Rank) -> bool {
+    let Core { channel, state, windows, .. } = core;
+    let Some(mut context) = windows.borrow(state, id) else { return false };
+    let (state, window) = context.split();
+    let State { pools, bulks, by_channel, config, .. } = state;
+    let channel = &mut **channel;
+    if window.needs_issue {
+        Issuer { window, pools, bulks, channel, by_channel, config }.issue_window();
+    }
+    let target = window.table.find(&pools.targets, target);
+    !window.needs_issue && target.is_none_or(|key| pools.targets[key].pending.is_empty())
 }
 
 impl Notifying<'_> {

@@ -171,8 +171,9 @@ impl<'a> Notifications<'a> {
             if let Some(value) = look() {
                 return Ok(Some(Some(value)));
             }
-            let now = state.host.now();
-            let is_late = deadline.is_some_and(|deadline| deadline <= now);
+            // A wait that spins without a limit reads no clock.
+            let now = (deadline.is_some() || !state.is_spinning).then(|| state.host.now());
+            let is_late = deadline.is_some_and(|deadline| now >= Some(deadline));
             if (is_late || !state.is_spinning) && shared.notification.begin_meeting() {
                 let size = shared.group.size();
                 // More ranks than fences have packets for are left to the launcher.
@@ -189,7 +190,7 @@ impl<'a> Notifications<'a> {
             if is_late {
                 return Ok(Some(None));
             }
-            if !state.is_spinning {
+            if let (false, Some(now)) = (state.is_spinning, now) {
                 let vitals = state.host.vitals();
                 if vitals.own != 0 && next_question.is_none_or(|at| at <= now) {
                     // At the first time there was no time yet to be missed.

@@ -43,7 +43,7 @@ impl Window {
 
     /// Checks that a communication call is legal and inside the window, and takes and queues it; leaves it when no element is
     /// to be had. One to [`Rank::NULL`] has ended.
-    pub(super) fn post_once(
+    pub(crate) fn post_once(
         &self,
         core: &mut Core,
         target: Rank,
