@@ -10,7 +10,7 @@ const CALLS: &[(&str, &str, f64, bool)] = &[
     ("typed_put", "Epoch::put", 36.0, true),
     ("typed_get", "Epoch::get", 34.0, true),
     ("typed_fetch_op", "Epoch::fetch_op", 94.0, true),
-    ("typed_fetch_add", "Locked::fetch_add", 150.0, false),
+    ("typed_fetch_add", "Locked::fetch_add", 146.0, false),
     ("typed_flush", "Epoch::flush", 42.0, false),
 ];
 
