@@ -30,8 +30,15 @@ const RUNS: [&[&str]; 4] = [
     &["-p", "rma-tests", "--test", "seeds", "fuzzing"],
 ];
 
-/// What Miri can run: tests that neither call the system nor copy by inline assembly.
-const INTERPRETED: [&str; 3] = ["elements::", "window::buffer::", "window::rank::"];
+/// What Miri runs, each a run of `cargo test`: buffers and elements, and a world of threads with fences, locks and batches, on
+/// mapped memory and by packets. Copies have a form without inline assembly there. A world takes a minute or two.
+const INTERPRETED: [&[&str]; 2] = [
+    &["-p", "rma-mpi", "--lib", "--", "elements::", "window::buffer::", "window::rank::"],
+    &["-p", "rma-mpi", "--test", "scopes", "--", "buffers_of_the_caller"],
+];
+/// Origins may be constants, which the copies read as words that others may write: legal for trees of borrows, not for stacks. Window memory is
+/// accessed by atomic words of several sizes, for which Miri has no weak memory: it ends itself.
+const INTERPRETER: &str = "-Zmiri-tree-borrows -Zmiri-disable-isolation -Zmiri-permissive-provenance -Zmiri-disable-weak-memory-emulation";
 
 /// Run the fuzzers, one after the other.
 ///
@@ -60,7 +67,8 @@ pub(crate) struct AsanArgs {
 
 /// Run tests under Miri, which finds undefined behaviour.
 ///
-/// They are those of buffers and elements that need no engine. Without Miri (`rustup +nightly component add miri`) one line says so.
+/// They are those of typed windows on ranks that are threads, and of what these are made of. Without Miri
+/// (`rustup +nightly component add miri`) one line says so.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MiriArgs {}
 
@@ -113,10 +121,14 @@ pub(crate) fn miri(workspace: &Workspace) -> Outcome {
         println!("Miri is not installed: no test was interpreted");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut command = Command::new("cargo");
-    command.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target().join("miri"));
-    command.args([TOOLCHAIN, "miri", "test", "-p", "rma-mpi", "--lib", "--"]).args(INTERPRETED);
-    Ok(if succeeds(&mut command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let mut all_well = true;
+    for run in INTERPRETED {
+        let mut command = Command::new("cargo");
+        command.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target().join("miri"));
+        command.args([TOOLCHAIN, "miri", "test"]).args(run).env("MIRIFLAGS", INTERPRETER);
+        all_well &= succeeds(&mut command)?;
+    }
+    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn succeeds(command: &mut Command) -> Result<bool, String> {
