@@ -12,6 +12,16 @@
 //! | ranks are `i32` | any integer, or `None` for no process |
 //! | `mpirun` and processes for every test | [`World::run_threads`](crate::World::run_threads) in `cargo test`; `rmarun`, `mpirun`, `srun` for jobs |
 //!
+//! A program that stays with rsmpi runs over the C library of this project; bindings need `MPI_Fint`, which the header declares when it
+//! is asked to:
+//!
+//! ```sh
+//! export MPICC=rmacc CFLAGS=-DRMA_MPI_FINT BINDGEN_EXTRA_CLANG_ARGS=-DRMA_MPI_FINT
+//! cargo build && rmarun -n 4 target/debug/program
+//! ```
+//!
+//! Messages and a collective call here, with a job of three ranks in threads:
+//!
 //! ```
 //! rma::World::run_threads(3, |world| {
 //!     let sum = world.allreduce(rma::ReduceOp::Sum, &[world.rank()])?;
