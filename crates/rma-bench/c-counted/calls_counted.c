@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TARGET = 0, AT = 3, FEW = 8 };
+enum { TARGET = 0, AT = 3, FEW = 8, CHARACTERS = 1000, APART = 2 };
 
 static MPI_Win window;
 static long long value = 1, result;
 static double values[FEW], results[FEW];
+static char characters[APART * CHARACTERS];
+static MPI_Datatype every_second;
 
 static int call_put(void)
 {
@@ -24,6 +26,11 @@ static int call_put(void)
 static int call_put_100th(void)
 {
     return MPI_Put(&value, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, window);
+}
+
+static int call_put_characters(void)
+{
+    return MPI_Put(characters, 1, every_second, TARGET, AT, 1, every_second, window);
 }
 
 static int call_get(void)
@@ -101,6 +108,7 @@ static const struct {
 } calls[] = {
     {"put", call_put, 1, 0},
     {"put_100th", call_put_100th, 1, 99},
+    {"put_characters", call_put_characters, 1, 0},
     {"get", call_get, 1, 0},
     {"accumulate", call_accumulate, 1, 0},
     {"get_accumulate", call_get_accumulate, 1, 0},
@@ -126,7 +134,9 @@ int main(int argc, char **argv)
         MPI_Win *earlier = calloc(calls[i].windows + 1, sizeof *earlier);
         for (int k = 0; k < calls[i].windows; k++)
             MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &earlier[k]);
-        MPI_Win_allocate((AT + FEW) * sizeof value, sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+        MPI_Type_vector(CHARACTERS, 1, APART, MPI_CHAR, &every_second);
+        MPI_Type_commit(&every_second);
+        MPI_Win_allocate(AT * sizeof value + sizeof characters, sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
         MPIX_Win_set_num_notify(window, MPI_INFO_NULL, 1);
         if (calls[i].is_locked)
             MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window);
@@ -139,6 +149,7 @@ int main(int argc, char **argv)
         for (int k = 0; k < calls[i].windows; k++)
             MPI_Win_free(&earlier[k]);
         free(earlier);
+        MPI_Type_free(&every_second);
         return MPI_Finalize();
     }
     fprintf(stderr, "usage: calls-counted CALL COUNT, where CALL is one of");

@@ -12,6 +12,7 @@ use std::process::Command;
 const CALLS: &[(&str, &str, f64, bool)] = &[
     ("put", "MPI_Put", 66.0, true),
     ("put_100th", "MPI_Put in the 100th window", 66.0, true),
+    ("put_characters", "MPI_Put of 1,000 characters two bytes apart", 8_000.0, false),
     ("get", "MPI_Get", 64.0, true),
     ("accumulate", "MPI_Accumulate", 154.0, true),
     ("get_accumulate", "MPI_Get_accumulate", 173.0, true),
