@@ -213,9 +213,13 @@ impl Error {
 
     /// A rank that is outside of its group; `argument` names what was given.
     #[cold]
-    pub fn rank_outside(call: &'static str, argument: &str, rank: u32, size: u32) -> Self {
+    pub fn rank_outside(call: &'static str, argument: &str, rank: i64, size: u32) -> Self {
         let cause = format!("{argument} {rank} is not in 0..{size}");
-        Self::new(ErrorClass::Rank, call, cause).about(Rank(rank)).with_limit(size.into())
+        let error = Self::new(ErrorClass::Rank, call, cause).with_limit(size.into());
+        match u32::try_from(rank) {
+            Ok(rank) => error.about(Rank(rank)),
+            Err(_) => error,
+        }
     }
 
     /// The MPI error class.

@@ -7,8 +7,8 @@
 //! left as it is.
 //!
 //! The system calls [`in_child`] in every child that fork(2) makes, with no other thread there and any lock
-//! perhaps held for ever but that of the windows, which [`before`] takes; it only stores. The check is where a call leaves the process,
-//! not at its beginning:
+//! perhaps held for ever; it only stores. The list of windows is locked then ([`before`]), and stays so in the child: to unlock it might
+//! wait for threads that are not there. The check is where a call leaves the process, not at its beginning:
 //!
 //! | what leaves | what asks |
 //! | --- | --- |
@@ -52,7 +52,9 @@ pub(crate) fn keep(state: Weak<dyn InChild>) -> Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        let _state = self.0.and_then(|place| KEPT.lock().try_remove(place));
+        if !is_child() {
+            let _state = self.0.and_then(|place| KEPT.lock().try_remove(place));
+        }
     }
 }
 
@@ -103,21 +105,26 @@ pub fn end_child(call: &str) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// The child sees the windows as no other thread is changing them.
+/// The child sees the list as no other thread is changing it.
 extern "C" fn before() {
-    MutexGuard::leak(KEPT.lock());
+    if !is_child() {
+        MutexGuard::leak(KEPT.lock());
+    }
 }
 
 extern "C" fn after() {
-    // SAFETY: this thread has locked it, in `before`.
-    unsafe { KEPT.force_unlock() };
+    if !is_child() {
+        // SAFETY: this thread has locked it, in `before`.
+        unsafe { KEPT.force_unlock() };
+    }
 }
 
 extern "C" fn in_child() {
-    IS_CHILD.store(true, Relaxed);
-    // SAFETY: the thread that has locked it, in `before`, is this one.
-    let kept = unsafe { &*KEPT.data_ptr() };
-    kept.iter().filter_map(|(_, state)| state.upgrade()).for_each(|state| state.bar());
-    after();
+    if !is_child() {
+        // SAFETY: this thread has locked it, in `before`, and no other is there.
+        let kept = unsafe { &*KEPT.data_ptr() };
+        kept.iter().filter_map(|(_, state)| state.upgrade()).for_each(|state| state.bar());
+        IS_CHILD.store(true, Relaxed);
+    }
     THEN.iter().filter_map(OnceLock::get).for_each(|then| then());
 }

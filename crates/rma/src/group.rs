@@ -248,7 +248,7 @@ impl Group {
     }
 
     fn member(&self, call: &'static str, rank: u32) -> Result<Peer> {
-        self.peer(rank).ok_or_else(|| no_rank(call, i64::from(rank), self.size()))
+        self.peer(rank).ok_or_else(|| Error::rank_outside(call, "rank", rank.into(), self.size()))
     }
 
     /// The members with these ranks, which must be distinct.
@@ -256,7 +256,7 @@ impl Group {
         let mut seen = HashSet::new();
         let choose = |rank: i64| {
             let peer = u32::try_from(rank).ok().and_then(|rank| self.peer(rank));
-            let peer = peer.ok_or_else(|| no_rank(call, rank, self.size()))?;
+            let peer = peer.ok_or_else(|| Error::rank_outside(call, "rank", rank, self.size()))?;
             match seen.insert(rank) {
                 true => Ok(peer),
                 false => Err(Error::new(ErrorClass::Rank, call, format!("rank {rank} is named twice"))),
@@ -363,16 +363,6 @@ fn ranks_of<'a>(call: &'static str, ranges: &'a [[i32; 3]]) -> Result<impl Itera
         let [first, last, stride] = [*first, *last, *stride].map(i64::from);
         (0..=(last - first) / stride).map(move |step| first + step * stride)
     }))
-}
-
-fn no_rank(call: &'static str, rank: i64, size: u32) -> Error {
-    match u32::try_from(rank) {
-        Ok(rank) => Error::rank_outside(call, "rank", rank, size),
-        Err(_) => {
-            let cause = format!("rank {rank} is not in 0..{size}");
-            Error::new(ErrorClass::Rank, call, cause).with_limit(size.into())
-        }
-    }
 }
 
 #[cfg(test)]

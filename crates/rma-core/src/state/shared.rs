@@ -476,7 +476,7 @@ impl Shared {
         if rank.0 < size {
             return Ok(());
         }
-        Err(Error::rank_outside(call, "target rank", rank.0, size))
+        Err(Error::rank_outside(call, "target rank", rank.0.into(), size))
     }
 
     fn by_search_of(&self, mapped: &[MappedTarget], rank: Rank) -> Option<&MappedTarget> {

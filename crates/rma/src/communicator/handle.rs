@@ -104,7 +104,7 @@ impl Communicator {
         if rank < self.size() {
             return Ok(self.group.peer(Rank(rank)));
         }
-        Err(Error::rank_outside("comm_rank", "rank", rank, self.size()))
+        Err(Error::rank_outside("comm_rank", "rank", rank.into(), self.size()))
     }
 
     /// The rank of a process, if it is one of this communicator's.

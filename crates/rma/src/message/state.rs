@@ -289,7 +289,7 @@ impl State {
         if peer.0 < self.size {
             return Ok(());
         }
-        Err(Error::rank_outside(call, "process", peer.0, self.size))
+        Err(Error::rank_outside(call, "process", peer.0.into(), self.size))
     }
 
     /// The send request of this name.

@@ -60,6 +60,19 @@ const DEEDS: &[Deed] = &[
         },
         LIVES,
     ),
+    (
+        "fork once more",
+        |has| {
+            // SAFETY: as for the child itself.
+            let grandchild = unsafe { libc::fork() };
+            if grandchild > 0 {
+                // SAFETY: no status is asked for.
+                unsafe { libc::waitpid(grandchild, std::ptr::null_mut(), 0) };
+            }
+            assert!(!has.unused().direct_path().try_lock(Shared, has.next));
+        },
+        LIVES,
+    ),
     ("finalize", |has| end(has.world.take().unwrap().finalize()), REFUSED),
     ("abort", |has| has.world().abort(5), REFUSED),
     ("outlive", |has| end(has.world().outlive_ranks()), REFUSED),
