@@ -53,11 +53,11 @@ impl Notification {
     ) -> Option<Self> {
         let parts = segment.parts().iter().map(|part| (part.rank, part.control));
         let controls = segment.controls().iter().map(|part| (part.rank, part.control));
-        let of = |(rank, memory)| {
+        let mut node = Vec::with_capacity(segment.parts().len() + segment.controls().len());
+        for (rank, memory) in parts.chain(controls) {
             let control = ControlBlock::new(memory, shape)?;
-            Some(CounterMemory { rank, control, place: CounterPlace::new(memory) })
-        };
-        let mut node = parts.chain(controls).map(of).collect::<Option<Vec<_>>>()?;
+            node.push(CounterMemory { rank, control, place: CounterPlace::new(memory) });
+        }
         node.sort_unstable_by_key(|of| of.rank);
         let own = node.binary_search_by_key(&me, |of| of.rank).ok()?;
         node[own].control.publish_counters(shape.control_len_with_cells(ranks) as u64, asked.into());

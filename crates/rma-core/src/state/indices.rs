@@ -257,7 +257,7 @@ impl Indices {
 
     fn take_back(&mut self, at: usize) {
         if let Some(promised) = self.claims[at].promised.take() {
-            self.free.iter_mut().zip(promised).for_each(|(free, promised)| *free |= promised);
+            self.free.iter_mut().zip(&promised).for_each(|(free, promised)| *free |= promised);
         }
     }
 }

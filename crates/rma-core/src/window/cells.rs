@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Group, Host, Locality, SegmentSet};
 use crate::ids::Rank;
 use crate::mem::WriteSpan;
+use smallvec::SmallVec;
 
 const CALL: &str = "win_create";
 
@@ -19,7 +20,7 @@ pub(super) fn ranks_of_node(host: &dyn Host, group: &Group) -> usize {
 
 /// The control memory of the ranks of the node, ascending: the place of a rank among them is that of its cells.
 pub(super) struct Cells {
-    parts: Vec<(Rank, WriteSpan)>,
+    parts: SmallVec<[(Rank, WriteSpan); 8]>,
     own: usize,
     shape: ControlShape,
 }
@@ -28,7 +29,7 @@ impl Cells {
     pub(super) fn new(me: Rank, segment: &SegmentSet, shape: ControlShape) -> Result<Self> {
         let mapped = segment.parts().iter().map(|part| (part.rank, part.control));
         let node_targets = segment.controls().iter().map(|part| (part.rank, part.control));
-        let mut parts: Vec<_> = mapped.chain(node_targets).collect();
+        let mut parts: SmallVec<[_; 8]> = mapped.chain(node_targets).collect();
         parts.sort_unstable_by_key(|(rank, _)| *rank);
         let own = parts.binary_search_by_key(&me, |(rank, _)| *rank).map_err(|_| left_out())?;
         Ok(Self { parts, own, shape })
@@ -42,10 +43,11 @@ impl Cells {
 
     /// What each rank is to this process's lock.
     pub(super) fn of_others(&self) -> Result<Box<[(Rank, LockCell)]>> {
-        let cell = |(rank, control): &(Rank, WriteSpan)| {
-            Ok((*rank, LockCell::new(*control, self.shape, self.own).ok_or_else(too_short)?))
-        };
-        self.parts.iter().map(cell).collect()
+        let mut cells = Vec::with_capacity(self.parts.len());
+        for (rank, control) in &self.parts {
+            cells.push((*rank, LockCell::new(*control, self.shape, self.own).ok_or_else(too_short)?));
+        }
+        Ok(cells.into())
     }
 }
 

@@ -190,10 +190,7 @@ impl WindowCreation {
                     }
                     failed => {
                         leave(core, id, shared.as_ref());
-                        return match failed {
-                            Ok(outcome) => Err(unexpected(&outcome)),
-                            Err(error) => Err(error),
-                        };
+                        return Err(failed.map_or_else(|error| error, |outcome| unexpected(&outcome)));
                     }
                 },
                 Phase::Over => {
@@ -289,8 +286,7 @@ impl WindowCreation {
                 return Err(no_elements(exhausted));
             }
         };
-        let slots = state.config.slots as usize;
-        let fence_packets = state.config.fence_packets;
+        let (slots, fence_packets) = (state.config.slots as usize, state.config.fence_packets);
         let remote = RemoteAccess::new(&state.config, &mut *core.channel, shared.flavor);
         let window = WindowState::new(Arc::clone(&shared), slots, ops, targets, fence_packets, remote);
         core.windows.insert(window);
@@ -376,7 +372,9 @@ impl WindowCreation {
         let callers = if self.engine.has_one_caller() { Callers::One } else { Callers::Many };
         let node_domain =
             NodeDomain::new(blocks, mapped[own].control, holder, host.barriers(), host.vitals());
-        let mapped: Arc<[MappedTarget]> = mapped.into_vec().into();
+        // An iterator of a length that is known fills the shared slice in place.
+        let mut mapped = mapped.into_iter();
+        let mapped: Arc<[_]> = (0..mapped.len()).map(|_| mapped.next().expect("one for each")).collect();
         let first = mapped[0].rank;
         let fast = if self.engine.observation().is_on() { Arc::default() } else { Arc::clone(&mapped) };
         let mapped_counts = self.engine.keeps_statistics().then(Box::default);

@@ -24,10 +24,10 @@ use crate::control::LockKind;
 use crate::epoch::{AccessWord, Event, FastEpoch};
 use crate::strategy::{Next, rest};
 #[cfg(all(test, loom))]
-use loom::sync::atomic::AtomicU64;
+use loom::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 #[cfg(not(all(test, loom)))]
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// How many threads call at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,23 +38,28 @@ pub(crate) enum Callers {
     Many,
 }
 
-/// The access side of a window. After a pause each line of the cache that a call needs takes longer than the call, so it is one.
+/// The access side of a window. After a pause each line of the cache that a call needs takes longer than the call, so it is one: its size
+/// is its alignment, and no more than every allocation has, since allocators are slow beyond.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(align(16))]
 pub(crate) struct AccessState {
-    callers: Callers,
     /// The state; with one caller but for whether the engine owns it.
     word: AtomicU64,
-    /// With one caller: whether the engine owns the state, changed under its lock alone; otherwise nothing.
-    owner: AtomicU64,
+    /// With one caller: the upper half of a word that says whether the engine owns the state, changed under its lock alone; otherwise
+    /// nothing.
+    owner: AtomicU32,
+    callers: Callers,
 }
+
+#[cfg(not(all(test, loom)))]
+const _: () = assert!(size_of::<AccessState>() == 16);
 
 impl AccessState {
     /// No epoch is open; the engine's until the window is put into the table.
     pub(crate) fn new(callers: Callers) -> Self {
         let AccessWord(new) = AccessWord::NEW;
         let (word, owner) = if callers == Callers::One { (0, new) } else { (new, 0) };
-        Self { callers, word: AtomicU64::new(word), owner: AtomicU64::new(owner) }
+        Self { callers, word: AtomicU64::new(word), owner: AtomicU32::new(upper_half(owner)) }
     }
 
     /// How many threads call at a time.
@@ -66,7 +71,7 @@ impl AccessState {
     /// The word at some moment.
     #[inline]
     pub(crate) fn word(&self) -> AccessWord {
-        AccessWord(self.word.load(Acquire) | self.owner.load(Acquire))
+        AccessWord(self.word.load(Acquire) | self.owner(Acquire))
     }
 
     /// Begins the single lock of a rank past the engine and answers how many there were; `None`, and nothing changed, when the call has to
@@ -167,8 +172,8 @@ impl AccessState {
     /// Whether calls have to take the slow path. In a forked child all have to, and find out there ([`crate::fork`]).
     #[inline]
     pub(crate) fn is_owned(&self) -> bool {
-        let word = if self.callers == Callers::One { &self.owner } else { &self.word };
-        AccessWord(word.load(Relaxed)).is_owned()
+        let word = if self.callers == Callers::One { self.owner(Relaxed) } else { self.word.load(Relaxed) };
+        AccessWord(word).is_owned()
     }
 
     /// Whether a call may open its epoch past the engine, at some moment.
@@ -214,7 +219,7 @@ impl AccessState {
     #[inline(always)]
     fn change_by_one(&self, event: Event) -> Option<AccessWord> {
         // The lock is given back whether or not the engine owns the state.
-        let owner = if event == Event::Unlock { 0 } else { self.owner.load(Relaxed) };
+        let owner = if event == Event::Unlock { 0 } else { self.owner(Relaxed) };
         let before = AccessWord(self.word.load(Relaxed) | owner);
         let AccessWord(next) = before.after(event)?;
         self.word.store(next ^ owner, Relaxed);
@@ -234,11 +239,23 @@ impl AccessState {
             return step(&self.word, event);
         }
         // No other thread changes that word meanwhile.
-        let before = AccessWord(self.owner.load(Relaxed));
+        let before = AccessWord(self.owner(Relaxed));
         let AccessWord(next) = before.after(event)?;
-        self.owner.store(next, Release);
+        self.owner.store(upper_half(next), Release);
         Some(before)
     }
+
+    /// With one caller: a word that says whether the engine owns the state.
+    #[inline(always)]
+    fn owner(&self, order: Ordering) -> u64 {
+        u64::from(self.owner.load(order)) << 32
+    }
+}
+
+/// The half of a word that says whether the engine owns the state.
+#[inline(always)]
+fn upper_half(word: u64) -> u32 {
+    (word >> 32) as u32
 }
 
 #[inline(always)]
