@@ -17,14 +17,12 @@ impl Window {
     /// Whether the store has joined others that wait: the fast path of a stream of stores, for a call that has not begun for an observer.
     #[inline]
     pub(super) fn joins(&self, target: Rank, small: Option<&Small>) -> bool {
-        if !self.has_pack() {
-            return false;
-        }
-        let Some(small) = small.filter(|_| !self.engine().observation().is_on()) else { return false };
-        self.engine().with(|core| self.joins_pack(core, target, small))
+        let small = small.filter(|_| self.has_pack() && !self.engine().observation().is_on());
+        small.is_some_and(|small| self.engine().with(|core| self.joins_pack(core, target, small)))
     }
 
     /// Whether the store has joined a pack.
+    #[inline]
     pub(super) fn joins_pack(&self, core: &mut Core, target: Rank, small: &Small) -> bool {
         operations(self, core, |_, state, window| {
             pack::join(&mut state.pools, window, self.shared(), target, small)
