@@ -145,10 +145,13 @@ impl<'a> Domain<'a> {
         Some(self.note_range(kind, self.offset(place) as u64, place.len() as u64))
     }
 
-    /// Copies what is more than one store, with a note. Kept out of the way of single words. What is short is copied in line: a further
+    /// Copies what is no word, with a note if it is more than one store. Kept out of the way of single words. What is short is copied in line: a further
     /// call would take longer than the copy.
     #[inline(never)]
     pub(crate) fn put_noted(self, place: WriteSpan, origin: ReadSpan) {
+        if place.write_block_at_once(origin) {
+            return;
+        }
         // The thread is the one that communicates in most programs.
         let slot = self.node_domain.noted.get().first();
         let is_longer = place.len() > size_of::<u64>();

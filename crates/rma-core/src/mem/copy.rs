@@ -61,6 +61,14 @@ pub(super) unsafe fn copy_at_once(to: *mut u8, from: *const u8, len: usize) -> b
     is_one
 }
 
+/// [`copy_at_once`] for what is no word of a general register: nothing here.
+///
+/// # Safety
+/// None beyond that of [`copy_bytes`].
+pub(super) unsafe fn copy_block_at_once(_to: *mut u8, _from: *const u8, _len: usize) -> bool {
+    false
+}
+
 fn are_aligned(to: *mut u8, from: *const u8, size: usize) -> bool {
     (to as usize | from as usize).is_multiple_of(size)
 }

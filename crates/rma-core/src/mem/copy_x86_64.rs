@@ -61,35 +61,41 @@ pub(super) unsafe fn copy_at_once(to: *mut u8, from: *const u8, len: usize) -> b
     true
 }
 
+/// [`copy_at_once`] for what is no word of a general register.
+///
 /// # Safety
-/// `to` is writable and `from` readable for 8 bytes.
+/// As [`copy_bytes`].
 #[inline(always)]
-unsafe fn copy_8(to: *mut u8, from: *const u8) {
-    // SAFETY: the caller promises 8 bytes on both sides.
-    unsafe {
-        asm!(
-            "mov {word}, qword ptr [{from}]",
-            "mov qword ptr [{to}], {word}",
-            from = in(reg) from, to = in(reg) to, word = out(reg) _,
-            options(nostack, preserves_flags),
-        );
+pub(super) unsafe fn copy_block_at_once(to: *mut u8, from: *const u8, len: usize) -> bool {
+    if len == 16 {
+        // SAFETY: the caller's promise, for the length that was checked.
+        unsafe { copy_16(to, from) }
     }
+    len == 16
 }
 
-/// # Safety
-/// `to` is writable and `from` readable for 4 bytes.
-#[inline(always)]
-unsafe fn copy_4(to: *mut u8, from: *const u8) {
-    // SAFETY: the caller promises 4 bytes on both sides.
-    unsafe {
-        asm!(
-            "mov {word:e}, dword ptr [{from}]",
-            "mov dword ptr [{to}], {word:e}",
-            from = in(reg) from, to = in(reg) to, word = out(reg) _,
-            options(nostack, preserves_flags),
-        );
-    }
+/// A copy of so many bytes by one load and one store.
+macro_rules! copy_whole {
+    ($copy:ident, $len:literal, $load:literal, $store:literal, $class:ident) => {
+        #[doc = concat!("# Safety\n`to` is writable and `from` readable for ", $len, " bytes.")]
+        #[inline(always)]
+        unsafe fn $copy(to: *mut u8, from: *const u8) {
+            // SAFETY: the caller promises as many bytes on both sides.
+            unsafe {
+                asm!(
+                    $load,
+                    $store,
+                    from = in(reg) from, to = in(reg) to, word = out($class) _,
+                    options(nostack, preserves_flags),
+                );
+            }
+        }
+    };
 }
+
+copy_whole!(copy_16, 16, "movups {word}, [{from}]", "movups [{to}], {word}", xmm_reg);
+copy_whole!(copy_8, 8, "mov {word}, qword ptr [{from}]", "mov qword ptr [{to}], {word}", reg);
+copy_whole!(copy_4, 4, "mov {word:e}, dword ptr [{from}]", "mov dword ptr [{to}], {word:e}", reg);
 
 /// # Safety
 /// As for [`copy_short_in_line`].

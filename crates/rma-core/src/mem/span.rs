@@ -3,7 +3,7 @@
 //! Knows nothing of windows, layouts or packets.
 
 use super::combine::combine_bytes;
-use super::copy::{MAX_SHORT, copy_at_once, copy_bytes, copy_short_in_line};
+use super::copy::{MAX_SHORT, copy_at_once, copy_block_at_once, copy_bytes, copy_short_in_line};
 use std::fmt;
 
 /// Memory that may be read, and that others may write at the same time.
@@ -253,6 +253,17 @@ impl WriteSpan {
         check_part(0, from.len, self.len);
         // SAFETY: as for `write_from`.
         unsafe { copy_at_once(self.start, from.start, from.len) }
+    }
+
+    /// [`WriteSpan::write_at_once`] for what is no word.
+    ///
+    /// # Panics
+    /// As [`WriteSpan::write_from`].
+    #[inline(always)]
+    pub(crate) fn write_block_at_once(self, from: ReadSpan) -> bool {
+        check_part(0, from.len, self.len);
+        // SAFETY: as for `write_from`.
+        unsafe { copy_block_at_once(self.start, from.start, from.len) }
     }
 
     /// Combines the words from the start of the span with those of `operand`, as far as the processor does many at once, and
