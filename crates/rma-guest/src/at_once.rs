@@ -4,6 +4,10 @@
 //! The window is looked up last, which takes the fewest registers: none has to be saved then. The rank goes apart where there is a register for
 //! it, so that it waits for no table. An argument on the stack may have anything above a handle of 32 bits.
 //!
+//! Each condition is said so that what holds goes on: equal, or above. Where one says what does not hold, LLVM 22 takes the jump to the
+//! library before the one to the way of all, takes arguments on the stack for overwritten after that, and makes the latter a
+//! call; then the entry saves registers for it.
+//!
 //! Each answers `None`, and has done nothing, for a window or an argument that is not found so: then the call goes the way of all
 //! ([`crate::calls`]). What the library cannot do at once it does as if it had been called by that way.
 
@@ -86,7 +90,7 @@ pub(crate) struct Side(pub(crate) c_int, pub(crate) Type);
 impl Side {
     #[inline(always)]
     fn is(self, other: Self) -> bool {
-        self.0 == other.0 && self.1.0 == other.1.0
+        self.1.0 == other.1.0 && self.0 == other.0
     }
 }
 
@@ -94,37 +98,31 @@ impl Side {
 /// `MPI_IN_PLACE` may be there.
 #[inline(always)]
 fn bytes(origin: *const c_void, here: Side, there: Side, rank: Rank, disp: Aint) -> Option<u64> {
-    if here.1.0 != there.1.0 {
-        return None;
-    }
-    if here.0 != there.0 {
-        return None;
-    }
     // One look at all signs.
-    if i64::from(rank.0 | here.0) | (disp as i64) | (origin.addr() as i64) < 0 {
-        return None;
+    let signs = i64::from(rank.0 | here.0) | (disp as i64) | (origin.addr() as i64);
+    if here.is(there) && signs > -1 {
+        let size = datatype::find_predefined(there.1.0)?.dense_size()?;
+        // An `int` times the size of an element is no more.
+        Some(here.0 as u64 * size)
+    } else {
+        None
     }
-    let size = datatype::find_predefined(there.1.0)?.dense_size();
-    if size == 0 {
-        return None;
-    }
-    // An `int` times the size of an element is no more.
-    Some(here.0 as u64 * size)
 }
 
 /// Datatype and operation in a word, as the library takes them apart, with its own codes, for a call that has its rank apart.
 #[inline(always)]
 fn step(buffers: usize, rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
     // As in `bytes`, for all addresses together.
-    if i64::from(rank.0) | (buffers as i64) < 0 {
-        return None;
+    if i64::from(rank.0) | (buffers as i64) > -1 {
+        let kind = datatype::find_predefined(kind.0)?.codes();
+        let op = match op {
+            Some(op) => operation::find_predefined(op.0)?,
+            None => 0,
+        };
+        Some(kind | op)
+    } else {
+        None
     }
-    let kind = datatype::find_predefined(kind.0)?.codes();
-    let op = match op {
-        Some(op) => operation::find_predefined(op.0)?,
-        None => 0,
-    };
-    Some(kind | op)
 }
 
 /// The same with the rank in its lower half.

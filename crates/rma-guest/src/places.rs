@@ -15,10 +15,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Order
 /// Hosts whose handles are numbers give them in a row, so that as many windows have a place.
 const PLACES: usize = 1 << 10;
 
-/// No handle of a host.
+/// No window. No handle of a host has this key or the next, so that a comparison says all: a second one would be a jump that
+/// [`crate::at_once`] has no place for.
 const FREE: usize = 0;
 /// A window is being entered.
-const TAKEN: usize = usize::MAX;
+const TAKEN: usize = 1;
 
 static ALL: [Place; PLACES] = [const { Place::free() }; PLACES];
 
@@ -52,9 +53,9 @@ impl fmt::Debug for Place {
 /// The place of a window, if it has one.
 #[inline(always)]
 pub(crate) fn find(win: Handle) -> Option<&'static Place> {
-    let (place, key) = (place_of(win), handle(win));
+    let (place, key) = (place_of(win), key_of(win));
     // SYNC POINT places: what the library has written before the window got its place.
-    (place.key.load(Acquire) == key && key != FREE).then_some(place)
+    if place.key.load(Acquire) == key { Some(place) } else { None }
 }
 
 /// A window of the library's gets a place for the program's handle, if there is one and the library has something to write there.
@@ -65,7 +66,7 @@ pub(crate) fn enter(win: Handle, write: impl FnOnce(*mut Contents) -> bool) {
     }
     let has_written = write(place.contents.get());
     // SYNC POINT places
-    place.key.store(if has_written { win } else { FREE }, Release);
+    place.key.store(if has_written { key_of(win) } else { FREE }, Release);
 }
 
 /// The window is about to be freed; answers its place, if it has had one, for [`settle`].
@@ -75,7 +76,7 @@ pub(crate) fn leave(win: Handle) -> Option<&'static Place> {
 
 /// It has been freed, or not.
 pub(crate) fn settle(place: &Place, win: Handle, is_freed: bool) {
-    place.key.store(if is_freed { FREE } else { win }, Release);
+    place.key.store(if is_freed { FREE } else { key_of(win) }, Release);
 }
 
 /// The library is about to end.
@@ -83,6 +84,12 @@ pub(crate) fn close() {
     // A load takes no memory of places that were never used; a store would.
     let used = ALL.iter().filter(|place| place.key.load(Relaxed) != FREE);
     used.for_each(|place| place.key.store(FREE, Relaxed));
+}
+
+/// All bits the other way round: a null handle has the last of all keys.
+#[inline(always)]
+fn key_of(win: Handle) -> usize {
+    !handle(win)
 }
 
 /// By the lower half of the handle, which is all of it where handles are numbers.

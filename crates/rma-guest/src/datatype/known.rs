@@ -33,10 +33,12 @@ impl Predefined {
         self.0 as u64
     }
 
-    /// Bytes of an element, if elements lie without gaps; else 0.
+    /// Bytes of an element, if elements lie without gaps.
     #[inline(always)]
-    pub(crate) fn dense_size(self) -> u64 {
-        u64::from(self.0 as u32)
+    pub(crate) fn dense_size(self) -> Option<u64> {
+        // As a signed number: see `at_once`.
+        let size = self.0 as i32;
+        if size > 0 { Some(size as u64) } else { None }
     }
 }
 
