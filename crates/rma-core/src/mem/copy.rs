@@ -39,6 +39,15 @@ pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// [`copy_bytes`].
+///
+/// # Safety
+/// As [`copy_bytes`].
+pub(super) unsafe fn copy_in_line(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { copy_bytes(to, from, len) }
+}
+
 /// [`copy_bytes`] of at most [`MAX_SHORT`].
 ///
 /// # Safety

@@ -19,6 +19,8 @@ mod combine;
 mod combine_tests;
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "copy_x86_64.rs")]
 mod copy;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod copy_avx_x86_64;
 #[cfg(test)]
 mod copy_tests;
 #[cfg_attr(all(target_arch = "x86_64", not(miri)), path = "ordering_x86_64.rs")]

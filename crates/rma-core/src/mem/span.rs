@@ -3,7 +3,7 @@
 //! Knows nothing of windows, layouts or packets.
 
 use super::combine::combine_bytes;
-use super::copy::{MAX_SHORT, copy_at_once, copy_block_at_once, copy_bytes, copy_short_in_line};
+use super::copy::{copy_at_once, copy_block_at_once, copy_bytes, copy_in_line};
 use std::fmt;
 
 /// Memory that may be read, and that others may write at the same time.
@@ -98,12 +98,6 @@ impl ReadSpan {
     #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
-    }
-
-    /// Whether a copy of it is a few instructions.
-    #[inline(always)]
-    pub(crate) fn is_short(self) -> bool {
-        self.len <= MAX_SHORT
     }
 
     /// Address of the first byte, for system calls that take raw memory.
@@ -234,14 +228,8 @@ impl WriteSpan {
     #[inline(always)]
     pub(crate) fn write_in_line(self, from: ReadSpan) {
         check_part(0, from.len, self.len);
-        // SAFETY: as for `write_from`, and the length is checked.
-        unsafe {
-            if from.is_short() {
-                copy_short_in_line(self.start, from.start, from.len);
-            } else {
-                copy_bytes(self.start, from.start, from.len);
-            }
-        }
+        // SAFETY: as for `write_from`.
+        unsafe { copy_in_line(self.start, from.start, from.len) }
     }
 
     /// [`WriteSpan::write_from`], if it is one store of the processor; says whether it was, and stores nothing otherwise.
