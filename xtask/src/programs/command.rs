@@ -1,7 +1,7 @@
 //! What to run, and against which installation.
 
 use super::place::Place;
-use super::{crates, mpi4py, mpich};
+use super::{arrays, crates, mpi4py, mpich, petsc};
 use crate::Outcome;
 use crate::process::succeed;
 use crate::workspace::Workspace;
@@ -11,8 +11,13 @@ use std::process::{Command, ExitCode};
 /// Build suites of others against this library and run them: minutes each, and a network is needed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Suites: mpi4py needs Python 3.11 or later with venv and pip; mpich takes its sources from Debian; crates needs libclang.
-    #[arg(long, value_name = "SUITE", value_delimiter = ',', default_value = "mpi4py,mpich,crates")]
+    /// Suites: mpi4py needs Python 3.11 or later with venv and pip, as do arrays (Global Arrays) and petsc; mpich, arrays and petsc take their sources from Debian, petsc also BLAS; crates needs libclang.
+    #[arg(
+        long,
+        value_name = "SUITE",
+        value_delimiter = ',',
+        default_value = "mpi4py,mpich,crates,arrays,petsc"
+    )]
     suite: Vec<Suite>,
 
     /// Numbers of ranks, where a suite does not say.
@@ -23,9 +28,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     prefix: Option<PathBuf>,
 
-    /// MPICH's sources, unpacked; otherwise those of Debian's package.
-    #[arg(long, value_name = "DIR")]
-    mpich: Option<PathBuf>,
+    /// Unpacked sources of a package of Debian (mpich, ga or petsc), instead of those that apt-get brings.
+    #[arg(long, value_name = "PACKAGE=DIR", value_parser = sources)]
+    sources: Vec<(String, PathBuf)>,
 
     /// Only tests, or modules of them, whose name has this in it.
     #[arg(value_name = "NAME")]
@@ -37,6 +42,8 @@ enum Suite {
     Mpi4py,
     Mpich,
     Crates,
+    Arrays,
+    Petsc,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
@@ -51,17 +58,25 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
             prefix
         }
     };
-    let Args { name, ranks, mpich, .. } = args;
-    let place = Place { folder, prefix, name: name.as_deref(), ranks, mpich: mpich.as_deref() };
+    let Args { name, ranks, sources, .. } = args;
+    let place = Place { folder, prefix, name: name.as_deref(), ranks, sources };
     let mut is_good = true;
     for suite in &args.suite {
         is_good &= match suite {
             Suite::Mpi4py => mpi4py::run(&place)?,
             Suite::Mpich => mpich::run(&place)?,
             Suite::Crates => crates::run(&place)?,
+            Suite::Arrays => arrays::run(&place)?,
+            Suite::Petsc => petsc::run(&place)?,
         };
     }
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A package and a folder.
+fn sources(given: &str) -> Result<(String, PathBuf), String> {
+    let (package, folder) = given.split_once('=').ok_or("a package, =, and a folder are wanted")?;
+    Ok((package.to_owned(), folder.into()))
 }
 
 #[cfg(test)]
@@ -71,7 +86,7 @@ mod tests {
 
     #[test]
     fn every_known_failure_has_a_reason() {
-        for table in [mpi4py::KNOWN, mpich::KNOWN, crates::KNOWN] {
+        for table in [mpi4py::KNOWN, mpich::KNOWN, crates::KNOWN, arrays::KNOWN, petsc::KNOWN] {
             assert!(known(table).unwrap().values().all(|reason| reason.len() > 10));
         }
     }

@@ -1,11 +1,10 @@
 //! The test suite of mpi4py, in the version that the list of failures was written for. It is built each time, since what is there may be
 //! linked with another installation.
 
-use super::place::{Place, known, unpack};
+use super::place::{Place, known, pip, unpack};
 use crate::process::succeed;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 const PACKAGE: &str = "mpi4py==4.1.1";
 const FOLDER: &str = "mpi4py-4.1.1";
@@ -21,11 +20,12 @@ const FAILED: [&str; 2] = ["ERROR: ", "FAIL: "];
 
 /// Builds and runs it; says whether all failures are known.
 pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
-    build(&place.folder, &place.prefix)?;
+    let python = place.python()?;
+    build(&place.folder, &place.prefix, &python)?;
     let known = known(KNOWN)?;
     let mut is_good = true;
     for ranks in place.ranks {
-        let said = suite(place, *ranks)?;
+        let said = suite(place, &python, *ranks)?;
         let unknown: BTreeSet<_> =
             failed(&said).into_iter().filter(|name| !known.contains_key(name)).collect();
         println!("mpi4py on {ranks} ranks: {}", summary(&said));
@@ -37,16 +37,8 @@ pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
 }
 
 /// Installs the package, and unpacks its sources, which have the tests.
-fn build(place: &Path, prefix: &Path) -> Result<(), String> {
-    let python = place.join("python");
-    if !python.is_dir() {
-        succeed(Command::new("python3").args(["-m", "venv"]).arg(&python))?;
-    }
-    let pip = || {
-        let mut command = Command::new(python.join("bin/python"));
-        command.args(["-m", "pip", "--disable-pip-version-check", "--quiet"]);
-        command
-    };
+fn build(place: &Path, prefix: &Path, python: &Path) -> Result<(), String> {
+    let pip = || pip(python);
     succeed(pip().args(["install", "numpy"]))?;
     // It has words of its own for functions that a library lacks.
     let mut install = pip();
@@ -71,9 +63,9 @@ fn build(place: &Path, prefix: &Path) -> Result<(), String> {
 }
 
 /// Runs the suite, and answers all that it has written.
-fn suite(place: &Place<'_>, ranks: u32) -> Result<String, String> {
+fn suite(place: &Place<'_>, python: &Path, ranks: u32) -> Result<String, String> {
     let mut command = place.launch(ranks, LIMIT_S);
-    command.arg(place.folder.join("python/bin/python"));
+    command.arg(python.join("python"));
     command.args(["test/main.py", "--quiet", "--no-builddir", "-e", LEFT_OUT]);
     if let Some(name) = &place.name {
         command.args(["-i", name]);

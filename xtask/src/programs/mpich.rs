@@ -3,7 +3,7 @@
 //! A test says "No Errors" when it is good. What asks for other languages, files or processes is not run, nor what needs more memory than
 //! [`MOST_GB`].
 
-use super::place::{Place, known, said, unpack};
+use super::place::{Place, known, said};
 use crate::process::succeed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -114,7 +114,7 @@ impl Listed {
 
 /// Builds and runs them; says whether all failures are known.
 pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
-    let tests = sources(place)?.join("test/mpi");
+    let tests = place.sources(PACKAGE)?.join("test/mpi");
     let known = known(KNOWN)?;
     let built = Built::new(place, &tests)?;
     let (mut all, mut good_ones, mut is_good) = (0, 0, true);
@@ -141,31 +141,6 @@ pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
     }
     println!("mpich: {good_ones} of {all} good");
     Ok(is_good)
-}
-
-/// The folder of the sources.
-fn sources(place: &Place<'_>) -> Result<PathBuf, String> {
-    if let Some(folder) = &place.mpich {
-        return std::path::absolute(folder).map_err(|error| error.to_string());
-    }
-    let archive = || {
-        let names = std::fs::read_dir(&place.folder).ok()?.flatten().map(|entry| entry.file_name());
-        let mut names = names.filter_map(|name| name.into_string().ok());
-        names.find(|name| name.starts_with("mpich_") && name.contains(".orig.tar"))
-    };
-    if archive().is_none() {
-        let mut get = Command::new("apt-get");
-        succeed(get.current_dir(&place.folder).args(["source", "--download-only", PACKAGE])).map_err(
-            |error| {
-                format!(
-                    "{error}: where no source packages can be had, --mpich names a folder with the sources"
-                )
-            },
-        )?;
-    }
-    let archive = archive().ok_or("apt-get has brought no sources of MPICH")?;
-    let version = archive.trim_start_matches("mpich_").split(".orig").next().unwrap_or_default();
-    unpack(&place.folder, Path::new(&archive), &format!("mpich-{version}"))
 }
 
 /// The lines of a folder's list.
