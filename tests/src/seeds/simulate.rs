@@ -154,6 +154,8 @@ struct Simulated {
     player: Player<Field>,
     ledger: Rc<RefCell<Ledger>>,
     quiet: u32,
+    /// Bytes of transfers, when it was looked last.
+    transferred: u64,
 }
 
 impl Actor for Simulated {
@@ -165,6 +167,14 @@ impl Actor for Simulated {
         }
         let mut ledger = self.ledger.borrow_mut();
         ledger.idle = if turn == Turn::Waits { ledger.idle + 1 } else { 0 };
+        if ledger.idle > MOST_IDLE {
+            // A long operation may be one transfer after the other, of a byte each.
+            let transferred = self.player.engine.counters().transferred_bytes;
+            if std::mem::replace(&mut self.transferred, transferred) != transferred {
+                ledger.idle = 0;
+                ledger.stuck.clear();
+            }
+        }
         if ledger.idle > MOST_IDLE {
             ledger.stuck.insert(self.player.me, self.player.describe());
             let is_described = ledger.stuck.len() + ledger.cells.len() == self.player.program.ranks as usize;
@@ -223,7 +233,7 @@ impl Plan {
                 ledger: Rc::clone(&ledger),
             };
             let player = Player::new(me, group, engine, field, Arc::clone(&program), Arc::clone(&compiled));
-            world.spawn(Peer(me), Simulated { player, ledger: Rc::clone(&ledger), quiet: 0 });
+            world.spawn(Peer(me), Simulated { player, ledger: Rc::clone(&ledger), quiet: 0, transferred: 0 });
         }
         self.pauses.iter().for_each(|pause| world.plan(*pause));
         let report = world.run(MOST_TURNS).map_err(|stuck| stuck.to_string())?;
