@@ -146,6 +146,10 @@ fn a_rank_that_has_not_done_its_part_is_named() {
                 "holder",
                 "rank 2 holds the lock of rank 0 on window \"forces\" that ranks 0,1 wait for: it has slept",
             ),
+            (
+                "counters",
+                "in MPIX_Win_wait_notify for counter 0, which is at 0, to come to 1 (window \"forces\"), perhaps by ranks 1,2",
+            ),
         ],
         |(kind, text)| {
             let run = run("3", &["--timeout", "3"], kind, MAPPED);

@@ -87,6 +87,13 @@ fn hang(world: &World, window: &Window, kind: &str) -> rma::Result<()> {
             window.start(&[Rank(last)], NONE)?;
             window.complete()?;
         }
+        "counters" => {
+            window.set_counters(1)?;
+            if me == last {
+                std::thread::sleep(LONG);
+            }
+            window.notifications().wait(0, 1)?;
+        }
         // The owner of the lock has gone to sleep.
         "holder" => {
             if me == last {

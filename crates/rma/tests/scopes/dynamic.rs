@@ -42,6 +42,18 @@ fn a_list_grows_across_ranks_within_one_epoch() {
         }
         assert_eq!(values, [30, 20, 10, 0]);
         assert_eq!(heap.region(first).expect("it is attached").get(0).value, 10 * rank);
+        // Its node is told when it has another value.
+        heap.set_notifications(1)?;
+        let target = (world.rank() + 1) % size;
+        let theirs = world.allgather(&[first])?[target as usize][0];
+        let node = [Node { value: rank, next: Place::NULL, owner: u64::from(target) }];
+        heap.lock_all(|all| {
+            all.put_notify(&node, target, theirs.at(0), 0)?;
+            assert_eq!(all.notifications().wait(0, 1)?, 1);
+            let value = all.region(first).expect("it is attached").get(0).value;
+            assert_eq!(value, (rank + u64::from(size) - 1) % u64::from(size));
+            Ok(())
+        })?;
         world.barrier()?;
         let nodes = heap.detach(first)?;
         assert!(nodes.len() == 1 && nodes[0].owner == rank && heap.region(first).is_none());

@@ -144,6 +144,9 @@ fn in_what(wait: &Waiting) -> String {
             format!("in {call} for {}", wait.text)
         };
     }
+    if let ([Want { what: What::Requests, ranks, .. }], true) = (&*wait.wants, is_for_counters(&wait.call)) {
+        return format!("in {call} for {}, perhaps by {}", wait.text, ranks.named());
+    }
     let wants: Vec<_> = wait.wants.iter().map(want_clause).collect();
     let most = 4;
     let more = if wants.len() > most { " and more" } else { "" };
@@ -173,6 +176,11 @@ fn want_clause(want: &Want) -> String {
     }
 }
 
+/// Whether a call waits for counters that other ranks raise.
+fn is_for_counters(call: &str) -> bool {
+    matches!(call, "notification_wait" | "notification_wait_any")
+}
+
 /// The name of the C interface for a call as the library calls it.
 fn call_name(call: &str, what: Option<What>) -> String {
     const OF_WINDOWS: [&str; 12] = [
@@ -194,6 +202,8 @@ fn call_name(call: &str, what: Option<What>) -> String {
         _ if call.starts_with("MPI_") => call.to_owned(),
         _ if of_window => format!("MPI_Win_{call}"),
         "win_create" => "the creation of a window".to_owned(),
+        "notification_wait" => "MPIX_Win_wait_notify".to_owned(),
+        "notification_wait_any" => "MPIX_Win_waitany_notify".to_owned(),
         "receive" => "MPI_Recv".to_owned(),
         "send" => "MPI_Send".to_owned(),
         "broadcast" => "MPI_Bcast".to_owned(),
