@@ -14,9 +14,8 @@ use crate::state::State;
 use crate::strategy::Counted;
 
 /// Looks in a row, and looks with a pause in between, of a process that has a core of its own: a few microseconds. Few in a row: a look
-/// that comes while the line is on its way to its writer calls it back, and the store takes up to half as long again. How long the row
-/// is decides whether the store falls into a pause: a notified put there and back on a Zen 4 takes a quarter longer with 12 or 32 looks
-/// than with 16 to 24.
+/// that comes while the line is on its way to its writer calls it back, and the store takes up to half as long again. Yet so many that
+/// the store of a target that answers at once does not fall into the first pause.
 const LOOKS: Counted = Counted::new(20, 64, 0);
 /// Yields in a row: most processes that share this core have had a yield then. Others are served afterwards.
 const YIELDS: u64 = 6;

@@ -228,7 +228,7 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
 
     /// Makes a window over `memory`, runs `body` with it, and frees it; collective, as making and freeing are. When it returns,
     /// also by a panic, no rank reaches the memory any more: it waits until all ranks have come to the end of theirs. Should they not
-    /// meet, because one has died or the window was revoked, and map the memory, as ranks that are threads do, it cannot be taken
+    /// meet, because one has died or the window was revoked, and their host map the memory for them, it cannot be taken
     /// back, and the process ends; [`WindowBuilder::over`] is for programs that outlive that.
     ///
     /// ```

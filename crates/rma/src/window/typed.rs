@@ -198,7 +198,7 @@ impl<'world, T: Element, E> Window<'world, T, E> {
 /// Whether memory of the program is its own again, now that this rank has freed the window.
 ///
 /// Where all ranks have met it is. Where they have not, because one is dead or the window was revoked, the engine touches the memory no
-/// more, but ranks that map it may: those are threads of this process.
+/// more, but ranks whose host has mapped it for them may.
 pub(super) fn is_left(core: &window::Window, freed: &Result<()>) -> bool {
     let is_mapped = |rank: u32| rank != core.rank().0 && core.is_direct(Rank(rank));
     (freed.is_ok() && !core.is_revoked()) || !(0..core.size()).any(is_mapped)
@@ -219,5 +219,26 @@ pub(super) fn not_left() -> Error {
 impl<T, E> fmt::Debug for Window<'_, T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.parts.core.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::World;
+
+    #[test]
+    fn memory_that_others_map_is_theirs_until_all_have_met() {
+        let ended = World::run_threads(2, |world| {
+            let window = world.allocate::<u64>(1)?;
+            let core = window.parts().core.plain();
+            let failed = Err(Error::new(ErrorClass::ProcFailed, "win_free", "a rank has died"));
+            assert_eq!((is_left(core, &Ok(())), is_left(core, &failed)), (true, false));
+            world.barrier()?;
+            window.revoke();
+            assert!(!is_left(core, &Ok(())));
+            Ok(())
+        });
+        ended.unwrap();
     }
 }
