@@ -145,10 +145,17 @@ impl<'a> Domain<'a> {
         Some(self.note_range(kind, self.offset(place) as u64, place.len() as u64))
     }
 
-    /// Copies what is no word, with a note if it is more than one store. Kept out of the way of single words. What is short is copied in line: a further
-    /// call would take longer than the copy.
+    /// Copies `origin` to `place`, which is as long, with a note while it is more than one store.
+    #[inline(always)]
+    pub(crate) fn put(self, place: WriteSpan, origin: ReadSpan) {
+        if !place.write_at_once(origin) {
+            self.put_block(place, origin);
+        }
+    }
+
+    /// What is no word, out of the way of single words. What is short is copied in line: a further call would take longer than the copy.
     #[inline(never)]
-    pub(crate) fn put_noted(self, place: WriteSpan, origin: ReadSpan) {
+    fn put_block(self, place: WriteSpan, origin: ReadSpan) {
         if place.write_block_at_once(origin) {
             return;
         }
@@ -156,7 +163,7 @@ impl<'a> Domain<'a> {
         let slot = self.node_domain.noted.get().first();
         let is_longer = place.len() > size_of::<u64>();
         let Some(slot) = slot.filter(|_| announcer::has_first_word() && is_longer) else {
-            return self.put_noted_next(place, origin);
+            return self.put_next(place, origin);
         };
         let (start, len) = (self.offset(place) as u64, place.len() as u64);
         let _note = slot.begin(self.target_domain.name, OperationKind::Put, start, len);
@@ -166,7 +173,7 @@ impl<'a> Domain<'a> {
     /// Its own function, so that what it keeps over its calls costs the one above nothing.
     #[cold]
     #[inline(never)]
-    fn put_noted_next(self, place: WriteSpan, origin: ReadSpan) {
+    fn put_next(self, place: WriteSpan, origin: ReadSpan) {
         let _note = self.note(OperationKind::Put, place);
         place.write_from(origin);
     }

@@ -20,9 +20,7 @@ impl DirectPath<'_> {
             return None;
         }
         // No store is noted as still to be ordered: the step on the counter orders it.
-        if !place.write_at_once(origin) {
-            self.shared().domain(mapped).put_noted(place, origin);
-        }
+        self.shared().domain(mapped).put(place, origin);
         Some(block.raise(counter))
     }
 

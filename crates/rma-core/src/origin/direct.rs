@@ -22,10 +22,7 @@ pub(crate) fn put(
 ) -> Result<(), OutOfRange> {
     let _pin = mapped.pin();
     let place = mapped.locate(disp, origin.len() as u64)?;
-    if !place.write_at_once(origin) {
-        let _note = shared.domain(mapped).note(OperationKind::Put, place);
-        place.write_from(origin);
-    }
+    shared.domain(mapped).put(place, origin);
     Ok(())
 }
 

@@ -91,9 +91,7 @@ impl<'w> DirectPath<'w> {
     pub fn try_put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
         let Some((mapped, place)) = self.reach(target, disp, origin.len()) else { return false };
         self.shared.unordered.note();
-        if !place.write_at_once(origin) {
-            self.shared.domain(mapped).put_noted(place, origin);
-        }
+        self.shared.domain(mapped).put(place, origin);
         true
     }
 
