@@ -1,6 +1,7 @@
 //! Global Arrays over windows, and the tests of its interface in C. They check themselves, and end the job when something is wrong.
 
-use super::place::{Place, known, pip, said};
+use super::outcomes::Outcomes;
+use super::place::{Place, last_lines, pip, quietly, said};
 use crate::process::succeed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,31 +25,20 @@ const LIMIT_S: u32 = 300;
 
 /// Builds and runs them; says whether all failures are known.
 pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
-    let known = known(KNOWN)?;
-    let (mut all, mut good_ones, mut are_known) = (0, 0, true);
+    let mut outcomes = Outcomes::new(KNOWN)?;
     for program in build(place)? {
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some(reason) = known.get(&name).filter(|reason| reason.starts_with(LONG)) {
+        if let Some(reason) = outcomes.reason(&name).filter(|reason| reason.starts_with(LONG)) {
             println!("  {name} {reason}");
             continue;
         }
         for ranks in place.ranks.iter().filter(|_| place.wants(&name)) {
             let mut job = place.launch(*ranks, LIMIT_S);
             let (is_good, text) = said(job.current_dir(&place.folder).arg(&program))?;
-            all += 1;
-            match (is_good, known.get(&name)) {
-                (true, _) => good_ones += 1,
-                (false, Some(reason)) => println!("  {name} on {ranks} ranks: {reason}"),
-                (false, None) => {
-                    let end: Vec<_> = text.lines().rev().take(6).collect();
-                    println!("  failed, and is not listed: {name} on {ranks} ranks: {}", end.join(" | "));
-                    are_known = false;
-                }
-            }
+            outcomes.note(&name, &format!(" on {ranks} ranks"), is_good, || last_lines(&text, 6).join(" | "));
         }
     }
-    println!("arrays: {good_ones} of {all} good");
-    Ok(are_known && all > 0)
+    Ok(outcomes.end("arrays") && outcomes.has_runs())
 }
 
 /// The programs of its tests.
@@ -64,8 +54,8 @@ fn build(place: &Place<'_>) -> Result<Vec<PathBuf>, String> {
     configure.arg("-S").arg(&sources).arg("-B").arg(&folder).args(OPTIONS);
     configure.arg(format!("-DCMAKE_C_COMPILER={compiler}")).arg(format!("-DMPI_C_COMPILER={compiler}"));
     // It asks for the integers that Fortran has for handles.
-    done(configure.env("CFLAGS", "-DRMA_MPI_FINT"))?;
-    done(cmake().arg("--build").arg(&folder).arg("--parallel"))?;
+    quietly(configure.env("CFLAGS", "-DRMA_MPI_FINT"))?;
+    quietly(cmake().arg("--build").arg(&folder).arg("--parallel"))?;
     programs(&folder.join("global/testing"))
 }
 
@@ -77,12 +67,4 @@ fn programs(folder: &Path) -> Result<Vec<PathBuf>, String> {
         paths.filter(|path| path.extension().is_some_and(|kind| kind == "x")).collect();
     programs.sort();
     Ok(programs)
-}
-
-/// Runs a command, and answers with all that it has said when it fails.
-fn done(command: &mut Command) -> Result<(), String> {
-    match said(command)? {
-        (true, _) => Ok(()),
-        (false, text) => Err(text),
-    }
 }

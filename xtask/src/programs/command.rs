@@ -81,7 +81,7 @@ fn sources(given: &str) -> Result<(String, PathBuf), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::place::known;
+    use super::super::outcomes::known;
     use super::*;
 
     #[test]

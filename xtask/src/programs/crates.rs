@@ -1,6 +1,7 @@
 //! The examples of crates that bind MPI: rsmpi, which is called `mpi`, and ferrompi. They check themselves.
 
-use super::place::{Place, known, said};
+use super::outcomes::Outcomes;
+use super::place::{Place, said};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,40 +34,29 @@ pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
         said(&mut cargo(&["clean", "--package", bound]))?;
         // Some examples may not be compiled; the others are run all the same.
         let (_, built) = said(&mut cargo(&["build", "--keep-going", "--examples", "--features", features]))?;
-        let (all, good_ones, are_known) = examples(place, name, &sources, &target.join("debug/examples"))?;
-        println!("{name}: {good_ones} of {all} good");
-        if all > 0 && good_ones == 0 {
+        let outcomes = examples(place, name, &sources, &target.join("debug/examples"))?;
+        is_good &= outcomes.end(name);
+        if outcomes.is_all_bad() {
             return Err(format!("{name} is not compiled:\n{built}"));
         }
-        is_good &= are_known;
     }
     Ok(is_good)
 }
 
-/// Runs the examples of a crate: how many runs there were, how many were good, and whether all others are known.
-fn examples(place: &Place<'_>, of: &str, sources: &Path, built: &Path) -> Result<(u32, u32, bool), String> {
-    let known = known(KNOWN)?;
-    let (mut all, mut good_ones, mut are_known) = (0, 0, true);
+/// Runs the examples of a crate.
+fn examples(place: &Place<'_>, of: &str, sources: &Path, built: &Path) -> Result<Outcomes, String> {
+    let mut outcomes = Outcomes::new(KNOWN)?;
     for name in names(&sources.join("examples"))? {
         let key = format!("{of}/{name}");
         // Some look whether they are alone, as under another library's launcher.
         for ranks in place.ranks.iter().filter(|ranks| **ranks > 1 && place.wants(&key)) {
             let mut job = place.launch(*ranks, LIMIT_S);
             job.env("LD_LIBRARY_PATH", place.prefix.join("lib")).arg(built.join(&name));
-            let (is_one_good, text) = said(&mut job)?;
-            all += 1;
-            match (is_one_good, known.get(&key)) {
-                (true, _) => good_ones += 1,
-                (false, Some(reason)) => println!("  {key} on {ranks} ranks: {reason}"),
-                (false, None) => {
-                    let text = text.replace('\n', " | ");
-                    println!("  failed, and is not listed: {key} on {ranks} ranks: {text}");
-                    are_known = false;
-                }
-            }
+            let (is_good, text) = said(&mut job)?;
+            outcomes.note(&key, &format!(" on {ranks} ranks"), is_good, || text.replace('\n', " | "));
         }
     }
-    Ok((all, good_ones, are_known))
+    Ok(outcomes)
 }
 
 /// The folder of a crate's sources.

@@ -8,6 +8,7 @@ mod command;
 mod crates;
 mod mpi4py;
 mod mpich;
+mod outcomes;
 mod petsc;
 mod place;
 

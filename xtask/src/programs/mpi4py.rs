@@ -1,7 +1,8 @@
 //! The test suite of mpi4py, in the version that the list of failures was written for. It is built each time, since what is there may be
 //! linked with another installation.
 
-use super::place::{Place, known, pip, unpack};
+use super::outcomes::known;
+use super::place::{Place, pip, unpack};
 use crate::process::succeed;
 use std::collections::BTreeSet;
 use std::path::Path;

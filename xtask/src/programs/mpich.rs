@@ -3,7 +3,8 @@
 //! A test says "No Errors" when it is good. What asks for other languages, files or processes is not run, nor what needs more memory than
 //! [`MOST_GB`].
 
-use super::place::{Place, known, said};
+use super::outcomes::Outcomes;
+use super::place::{Place, said};
 use crate::process::succeed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -115,9 +116,8 @@ impl Listed {
 /// Builds and runs them; says whether all failures are known.
 pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
     let tests = place.sources(PACKAGE)?.join("test/mpi");
-    let known = known(KNOWN)?;
+    let mut outcomes = Outcomes::new(KNOWN)?;
     let built = Built::new(place, &tests)?;
-    let (mut all, mut good_ones, mut is_good) = (0, 0, true);
     for folder in FOLDERS.iter().filter(|folder| tests.join(folder).is_dir()) {
         for test in list(&tests.join(folder)) {
             let name = format!("{folder}/{}", test.name);
@@ -125,22 +125,11 @@ pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
                 continue;
             }
             let Some(outcome) = built.run(folder, &test)? else { continue };
-            all += 1;
-            match (outcome, known.get(&name)) {
-                (Ok(()), _) => good_ones += 1,
-                (Err(_), Some(reason)) => println!("  {name}: {reason}"),
-                (Err(why), None) => {
-                    println!(
-                        "  failed, and is not listed: {name} on {} ranks {:?}: {why}",
-                        test.ranks, test.arguments
-                    );
-                    is_good = false;
-                }
-            }
+            let how = format!(" on {} ranks {:?}", test.ranks, test.arguments);
+            outcomes.note(&name, &how, outcome.is_ok(), || outcome.err().unwrap_or_default());
         }
     }
-    println!("mpich: {good_ones} of {all} good");
-    Ok(is_good)
+    Ok(outcomes.end("mpich"))
 }
 
 /// The lines of a folder's list.

@@ -3,7 +3,8 @@
 //!
 //! It is built against the reference BLAS of Debian.
 
-use super::place::{Place, known, said};
+use super::outcomes::Outcomes;
+use super::place::{Place, last_lines, quietly, said};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -38,25 +39,16 @@ pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
     let sources = place.sources(PACKAGE)?;
     let made = Made { libraries: blas(place)?, sources: &sources, place };
     made.build()?;
-    let known = known(KNOWN)?;
+    let mut outcomes = Outcomes::new(KNOWN)?;
     let (_, text) = said(&mut made.make("gmakefile.test", &["test", PARTS, ASKED, "TIMEOUT=300"]))?;
-    let (mut good_ones, mut all, mut are_known) = (0, 0, true);
     for (is_good, name) in text.lines().filter_map(outcome).filter(|(_, name)| place.wants(name)) {
-        all += 1;
-        match (is_good, known.get(name)) {
-            (true, _) => good_ones += 1,
-            (false, Some(reason)) => println!("  {name}: {reason}"),
-            (false, None) => {
-                println!("  failed, and is not listed: {name}");
-                are_known = false;
-            }
-        }
+        outcomes.note(name, "", is_good, || "what it has said lies below its sources".to_owned());
     }
-    println!("petsc: {good_ones} of {all} good");
-    if all == 0 {
-        return Err(format!("PETSc has run no tests:\n{text}"));
+    let is_good = outcomes.end("petsc");
+    if !outcomes.has_runs() {
+        return Err(format!("PETSc has run no tests:\n{}", last_lines(&text, 20).join("\n")));
     }
-    Ok(are_known)
+    Ok(is_good)
 }
 
 /// What a line of the tests says: whether one was good, and its name.
@@ -106,14 +98,8 @@ impl Made<'_> {
         configure.arg(format!("--with-cc={}", self.place.program("rmacc").display()));
         configure.arg(format!("--with-mpiexec={}", self.place.program("rmarun").display()));
         configure.arg(format!("--with-blaslapack-lib=[{},{}]", lapack.display(), blas.display()));
-        for command in [&mut configure, &mut self.make("gmakefile", &["libs", "-j2"])] {
-            let (is_good, text) = said(command)?;
-            if !is_good {
-                let end: Vec<_> = text.lines().rev().take(20).collect();
-                return Err(end.into_iter().rev().collect::<Vec<_>>().join("\n"));
-            }
-        }
-        Ok(())
+        quietly(&mut configure)?;
+        quietly(&mut self.make("gmakefile", &["libs", "-j2"]))
     }
 
     fn make(&self, file: &str, arguments: &[&str]) -> Command {

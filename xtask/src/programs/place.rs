@@ -1,7 +1,6 @@
 //! Where a suite is built and what of it, and the commands that all of them need.
 
 use crate::process::succeed;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -84,18 +83,24 @@ fn only_folder(folder: &Path) -> Option<PathBuf> {
     (entries.next().is_none() && only.is_dir()).then_some(only)
 }
 
-/// Known failures, each with its reason.
-pub(super) fn known(table: &str) -> Result<BTreeMap<String, String>, String> {
-    let rows = crate::abi::rows(table, "test\treason")?;
-    Ok(rows.into_iter().map(|row| (row[0].to_owned(), row[1].to_owned())).collect())
-}
-
 /// Runs a command and answers whether it was good, and all that it has said.
 pub(super) fn said(command: &mut Command) -> Result<(bool, String), String> {
     let program = command.get_program().display().to_string();
     let output = command.output().map_err(|error| format!("{program} could not be started: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     Ok((output.status.success(), text.into_owned()))
+}
+
+/// Runs a command, and answers with the end of what it has said when it fails.
+pub(super) fn quietly(command: &mut Command) -> Result<(), String> {
+    let (is_good, text) = said(command)?;
+    if is_good { Ok(()) } else { Err(last_lines(&text, 20).join("\n")) }
+}
+
+/// The last lines of a text, as many at most.
+pub(super) fn last_lines(text: &str, most: usize) -> Vec<&str> {
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(most)..].to_vec()
 }
 
 /// The package installer of a Python.
