@@ -9,7 +9,7 @@ use rma_tests::scale::{PHASES, measure};
 static ALLOCATOR: Weighing = Weighing;
 
 /// Most bytes of an idle window at one rank, besides its control block.
-const WINDOW: i64 = 3584;
+const WINDOW: i64 = 3440;
 
 /// Most bytes of a simulated channel of a rank in contact with thirteen others: jobs of 10⁵ ranks fit into memory.
 const CHANNEL: i64 = 20 << 10;
