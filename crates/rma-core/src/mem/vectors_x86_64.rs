@@ -28,30 +28,64 @@ loops! {
     maximum_i64(a, b) = _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
     minimum_u64(a, b) = _mm256_blendv_epi8(a, b, is_above(a, b));
     maximum_u64(a, b) = _mm256_blendv_epi8(b, a, is_above(a, b));
-    minimum_f32(a, b) = {
-        let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
-        let signs = _mm256_and_ps(a, _mm256_cmp_ps::<_CMP_EQ_OQ>(a, b));
-        let least = _mm256_or_ps(_mm256_min_ps(a, b), signs);
-        _mm256_castps_si256(_mm256_blendv_ps(least, a, _mm256_cmp_ps::<_CMP_UNORD_Q>(b, b)))
-    };
-    maximum_f32(a, b) = {
-        let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
-        let signs = _mm256_or_ps(a, _mm256_cmp_ps::<_CMP_NEQ_UQ>(a, b));
-        let greatest = _mm256_and_ps(_mm256_max_ps(a, b), signs);
-        _mm256_castps_si256(_mm256_blendv_ps(greatest, a, _mm256_cmp_ps::<_CMP_UNORD_Q>(b, b)))
-    };
-    minimum_f64(a, b) = {
-        let (a, b) = (_mm256_castsi256_pd(a), _mm256_castsi256_pd(b));
-        let signs = _mm256_and_pd(a, _mm256_cmp_pd::<_CMP_EQ_OQ>(a, b));
-        let least = _mm256_or_pd(_mm256_min_pd(a, b), signs);
-        _mm256_castpd_si256(_mm256_blendv_pd(least, a, _mm256_cmp_pd::<_CMP_UNORD_Q>(b, b)))
-    };
-    maximum_f64(a, b) = {
-        let (a, b) = (_mm256_castsi256_pd(a), _mm256_castsi256_pd(b));
-        let signs = _mm256_or_pd(a, _mm256_cmp_pd::<_CMP_NEQ_UQ>(a, b));
-        let greatest = _mm256_and_pd(_mm256_max_pd(a, b), signs);
-        _mm256_castpd_si256(_mm256_blendv_pd(greatest, a, _mm256_cmp_pd::<_CMP_UNORD_Q>(b, b)))
-    };
+}
+
+/// The least or greatest of floating point numbers: by `$extreme`, where it does not matter which operand comes first, and by `$exact`
+/// where it does.
+macro_rules! extremes {
+    ($($name:ident: $extreme:ident, $exact:ident, $from:ident, $to:ident;)*) => {$(
+        /// # Safety
+        /// The processor has AVX2; `to` is writable and `from` readable for `len` bytes, a multiple of the step.
+        #[target_feature(enable = "avx2")]
+        pub(super) unsafe fn $name(to: *mut u8, from: *const u8, len: usize) {
+            let extreme = |a, b| $to($extreme($from(a), $from(b)));
+            // SAFETY: the caller's promise.
+            unsafe { each_extreme(to, from, len, extreme, |a, b| $exact(a, b)) }
+        }
+    )*};
+}
+
+extremes! {
+    minimum_f32: _mm256_min_ps, exact_minimum_f32, _mm256_castsi256_ps, _mm256_castps_si256;
+    maximum_f32: _mm256_max_ps, exact_maximum_f32, _mm256_castsi256_ps, _mm256_castps_si256;
+    minimum_f64: _mm256_min_pd, exact_minimum_f64, _mm256_castsi256_pd, _mm256_castpd_si256;
+    maximum_f64: _mm256_max_pd, exact_maximum_f64, _mm256_castsi256_pd, _mm256_castpd_si256;
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn exact_minimum_f32(a: __m256i, b: __m256i) -> __m256i {
+    let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
+    let signs = _mm256_and_ps(a, _mm256_cmp_ps::<_CMP_EQ_OQ>(a, b));
+    let least = _mm256_or_ps(_mm256_min_ps(a, b), signs);
+    _mm256_castps_si256(_mm256_blendv_ps(least, a, _mm256_cmp_ps::<_CMP_UNORD_Q>(b, b)))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn exact_maximum_f32(a: __m256i, b: __m256i) -> __m256i {
+    let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
+    let signs = _mm256_or_ps(a, _mm256_cmp_ps::<_CMP_NEQ_UQ>(a, b));
+    let greatest = _mm256_and_ps(_mm256_max_ps(a, b), signs);
+    _mm256_castps_si256(_mm256_blendv_ps(greatest, a, _mm256_cmp_ps::<_CMP_UNORD_Q>(b, b)))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn exact_minimum_f64(a: __m256i, b: __m256i) -> __m256i {
+    let (a, b) = (_mm256_castsi256_pd(a), _mm256_castsi256_pd(b));
+    let signs = _mm256_and_pd(a, _mm256_cmp_pd::<_CMP_EQ_OQ>(a, b));
+    let least = _mm256_or_pd(_mm256_min_pd(a, b), signs);
+    _mm256_castpd_si256(_mm256_blendv_pd(least, a, _mm256_cmp_pd::<_CMP_UNORD_Q>(b, b)))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn exact_maximum_f64(a: __m256i, b: __m256i) -> __m256i {
+    let (a, b) = (_mm256_castsi256_pd(a), _mm256_castsi256_pd(b));
+    let signs = _mm256_or_pd(a, _mm256_cmp_pd::<_CMP_NEQ_UQ>(a, b));
+    let greatest = _mm256_and_pd(_mm256_max_pd(a, b), signs);
+    _mm256_castpd_si256(_mm256_blendv_pd(greatest, a, _mm256_cmp_pd::<_CMP_UNORD_Q>(b, b)))
 }
 
 /// Bytes have no product of their own: those at even places are the low halves of products of 16 bits, those at odd places are
@@ -108,6 +142,51 @@ unsafe fn each(mut to: *mut u8, mut from: *const u8, len: usize, new: impl Fn(__
             store::<0>(to, new(load::<0>(to), load::<0>(from)));
             (to, from) = (to.add(STEP), from.add(STEP));
         }
+    }
+}
+
+/// As [`each`], by the processor's own lesser or greater. It gives its second operand for two zeros and where one is no number: so
+/// where both orders give the same bits, these are right, and a turn with others, which is rare, is made by `exact`.
+///
+/// # Safety
+/// As [`each`].
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn each_extreme(
+    mut to: *mut u8,
+    mut from: *const u8,
+    len: usize,
+    extreme: impl Fn(__m256i, __m256i) -> __m256i,
+    exact: impl Fn(__m256i, __m256i) -> __m256i,
+) {
+    const TURN: usize = 4 * STEP;
+    // SAFETY: the loop goes over whole turns of the bytes that the caller promises, and what is behind them is steps.
+    unsafe {
+        for _ in 0..len / TURN {
+            let current =
+                [load::<0>(to), load::<STEP>(to), load::<{ 2 * STEP }>(to), load::<{ 3 * STEP }>(to)];
+            let operand =
+                [load::<0>(from), load::<STEP>(from), load::<{ 2 * STEP }>(from), load::<{ 3 * STEP }>(from)];
+            let mut new = current;
+            let mut doubts = _mm256_setzero_si256();
+            for at in 0..4 {
+                new[at] = extreme(current[at], operand[at]);
+                let doubt = _mm256_xor_si256(new[at], extreme(operand[at], current[at]));
+                doubts = _mm256_or_si256(doubts, doubt);
+            }
+            if _mm256_testz_si256(doubts, doubts) == 0 {
+                for at in 0..4 {
+                    new[at] = exact(current[at], operand[at]);
+                }
+            }
+            let [first, second, third, fourth] = new;
+            store::<0>(to, first);
+            store::<STEP>(to, second);
+            store::<{ 2 * STEP }>(to, third);
+            store::<{ 3 * STEP }>(to, fourth);
+            (to, from) = (to.add(TURN), from.add(TURN));
+        }
+        each(to, from, len % TURN, exact);
     }
 }
 
