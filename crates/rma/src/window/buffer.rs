@@ -10,19 +10,25 @@ use std::ptr::NonNull;
 
 /// Elements that an operation with a request reads: a `Vec`, which [`Request::wait`](super::Request::wait) gives back, or a slice
 /// or array that is borrowed for the scope.
+///
+/// # Safety
+/// The elements may be read until `'scope` ends, also when the buffer that is kept is forgotten.
 #[diagnostic::on_unimplemented(
     message = "a request cannot read from `{Self}`",
     note = "it reads from a `Vec`, which it gives back, or from a slice or array that lives longer than the epoch"
 )]
-pub trait OriginBuffer<'scope, T>: Buffer<T> {}
+pub unsafe trait OriginBuffer<'scope, T>: Buffer<T> {}
 
 /// Elements that an operation with a request writes: a `Vec`, which [`Request::wait`](super::Request::wait) gives back, or a slice
 /// or array that is mutably borrowed for the scope, and is given back too.
+///
+/// # Safety
+/// The elements are the operation's alone until `'scope` ends, also when the buffer that is kept is forgotten.
 #[diagnostic::on_unimplemented(
     message = "a request cannot write into `{Self}`",
     note = "it writes into a `Vec`, which it gives back, or a mutable slice or array that lives longer than the epoch"
 )]
-pub trait ResultBuffer<'scope, T>: Buffer<T> {}
+pub unsafe trait ResultBuffer<'scope, T>: Buffer<T> {}
 
 /// What requests do with their buffers.
 ///
@@ -67,8 +73,10 @@ impl<T: ?Sized> Lent<T> {
     }
 }
 
-impl<T: Element> OriginBuffer<'_, T> for Vec<T> {}
-impl<T: Element> ResultBuffer<'_, T> for Vec<T> {}
+// SAFETY: a vector that is forgotten is not released.
+unsafe impl<T: Element> OriginBuffer<'_, T> for Vec<T> {}
+// SAFETY: as above; nobody else has it.
+unsafe impl<T: Element> ResultBuffer<'_, T> for Vec<T> {}
 
 // SAFETY: a vector's elements do not move with it. It is dropped by `leave` alone, which keeps it to the end of the scope.
 unsafe impl<T: Element> Buffer<T> for Vec<T> {
@@ -97,8 +105,10 @@ unsafe impl<T: Element> Buffer<T> for Vec<T> {
 
 macro_rules! borrowed {
     ($([$($const:tt)*] $memory:ty;)*) => {$(
-        impl<'scope, T: Element, $($const)*> OriginBuffer<'scope, T> for &'scope $memory {}
-        impl<'scope, T: Element, $($const)*> ResultBuffer<'scope, T> for &'scope mut $memory {}
+        // SAFETY: it is borrowed for the scope.
+        unsafe impl<'scope, T: Element, $($const)*> OriginBuffer<'scope, T> for &'scope $memory {}
+        // SAFETY: it is borrowed for the scope, and by nothing else.
+        unsafe impl<'scope, T: Element, $($const)*> ResultBuffer<'scope, T> for &'scope mut $memory {}
 
         // SAFETY: the elements are borrowed for longer than the value that keeps them lives.
         unsafe impl<T: Element, $($const)*> Buffer<T> for &$memory {
