@@ -361,9 +361,13 @@ impl Engine {
 
     /// Puts another channel in the place of one that is closed, which goes with its sockets and its memory.
     /// For processes that live on after their part in a job: the engine itself may be kept for ever by
-    /// readers of its counters.
+    /// readers of its counters. A wait that something would have to come for is an error from now on.
     pub fn replace_channel(&self, channel: Box<dyn Channel>) {
-        let closed = self.with(|core| std::mem::replace(&mut core.channel, channel));
+        let closed = self.with(|core| {
+            core.state.has_left = true;
+            std::mem::replace(&mut core.channel, channel)
+        });
+        self.0.waiting.on_moved();
         drop(closed);
     }
 

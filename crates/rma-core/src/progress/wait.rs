@@ -33,7 +33,7 @@ use super::reports::{Inquiries, Reports};
 use super::step::Core;
 use super::times::WaitTimes;
 use crate::channel::Armed;
-use crate::error::Result;
+use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Awaited, Host};
 use crate::poller::{Poller, Registrar};
 use crate::strategy::{
@@ -267,6 +267,10 @@ impl Wait<'_> {
                     continue;
                 }
                 Next::Look | Next::Sleep => {}
+            }
+            if core.state.has_left {
+                let cause = "this process has ended its part in the job, and nothing comes any more";
+                return Err(Error::new(ErrorClass::Other, self.call, cause));
             }
             let until_report = reports.look(self, &core, now, describe);
             if next == Next::Look {

@@ -34,6 +34,8 @@ pub(crate) struct State {
     pub(crate) by_channel: ByChannel,
     /// When a request beside the line of a lock is to be tried again, at the earliest; see [`State::look_again_by`].
     pub(crate) look_at: Option<Duration>,
+    /// The process's part in the job is over: nothing comes any more.
+    pub(crate) has_left: bool,
     /// The asking thread looks again before it sleeps, so it need not be woken yet.
     pub(crate) is_spinning: bool,
     /// Since a step has sent, a call has begun something, or a poll has notified a thread that may have
@@ -129,6 +131,7 @@ impl State {
             suspicion: Suspicion::default(),
             counters: Counters::default(),
             by_channel: ByChannel::default(),
+            has_left: false,
             is_spinning: false,
             must_notify: false,
             needs_step: false,

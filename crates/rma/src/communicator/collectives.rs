@@ -7,7 +7,7 @@ use crate::collective::{
 };
 use crate::elements::{as_bytes, copy_into, from_bytes};
 use crate::runtime::CollectiveRequest;
-use crate::window::{Element, Number, ReduceOp};
+use crate::window::{Element, Number, ReduceOp, has_size};
 use rma_core::kernel::Kernel;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
@@ -261,9 +261,11 @@ impl Communicator {
     }
 
     fn kernel<T: Number>(&self, op: ReduceOp, call: &'static str) -> Result<Arc<Kernel>> {
-        let kernel = Kernel::new(op, T::BASIC).filter(|_| is_reduction(op)).ok_or_else(|| {
-            let cause = format!("{op} is not a reduction of {} values", T::BASIC);
-            Error::new(ErrorClass::Op, call, cause)
+        let kernel = has_size::<T>(call).and_then(|()| {
+            Kernel::new(op, T::BASIC).filter(|_| is_reduction(op)).ok_or_else(|| {
+                let cause = format!("{op} is not a reduction of {} values", T::BASIC);
+                Error::new(ErrorClass::Op, call, cause)
+            })
         });
         self.runtime().noted(kernel).map(Arc::new)
     }

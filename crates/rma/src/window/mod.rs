@@ -103,6 +103,7 @@ pub use layout::Layout;
 pub use lock::{Lock, LockSet, Locked};
 pub use lock_all::{AllLocked, BatchOfAll, LockAll, OneOfAll};
 pub use notified::Notified;
+pub(crate) use operations::has_size;
 pub use rank::IntoRank;
 pub use request::Request;
 pub use rma_core::datatype::BasicType;

@@ -304,7 +304,7 @@ fn kernel<T: Number>(call: &'static str, op: ReduceOp) -> Result<Kernel> {
 }
 
 /// That a type is as long as the basic type that it is laid out like: counts are of basic types.
-pub(super) fn has_size<T: Number>(call: &'static str) -> Result<()> {
+pub(crate) fn has_size<T: Number>(call: &'static str) -> Result<()> {
     if size_of::<T>() == T::BASIC.extent() {
         return Ok(());
     }

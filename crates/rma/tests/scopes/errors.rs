@@ -1,8 +1,9 @@
 //! What an error says as values: each call on a window that fails says of which, in an epoch and outside of one.
 
 use super::on_both_paths;
-use rma::window::{Layout, Place, Window};
-use rma::{Error, ErrorClass, ReduceOp, Result};
+use rma::window::{BasicType, Layout, Place, Window};
+use rma::{Element, Error, ErrorClass, Integer, Number, ReduceOp, Result, World};
+use std::sync::mpsc;
 use std::time::Duration;
 
 /// Ranks that the window has not, one of which no window has.
@@ -74,4 +75,84 @@ fn errors_say_of_which_window_they_are() {
         dynamic.free()?;
         window.free()
     });
+}
+
+/// Four bytes that are said to be an integer of eight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Element)]
+#[repr(transparent)]
+struct Short([u8; 4]);
+
+impl Number for Short {
+    const BASIC: BasicType = BasicType::I64;
+}
+
+impl Integer for Short {}
+
+#[test]
+fn numbers_that_are_not_as_long_as_they_say_are_refused() {
+    on_both_paths(2, |world| {
+        let mut window = world.allocate::<Short>(3)?;
+        window.set_notifications(1)?;
+        let (other, one, sum) = (1 - world.rank(), [Short::default()], ReduceOp::Sum);
+        let (mut a, mut b, layout) = (one, one, Layout::contiguous(1)?);
+        let refused = |call: &str, refused: Result<()>| {
+            assert_eq!(refused.unwrap_err().class(), ErrorClass::Count, "{call}");
+        };
+        refused("accumulate", window.shared(other, |locked| locked.accumulate(&one, sum, 2)));
+        refused("accumulate_value", window.shared(other, |locked| locked.accumulate_value(one[0], sum, 2)));
+        refused("get_accumulate", window.shared(other, |locked| locked.get_accumulate(&one, &mut a, sum, 2)));
+        refused("fetch", window.shared(other, |locked| locked.fetch(&mut b, 2)));
+        refused("fetch_op", window.shared(other, |locked| locked.fetch_add(2, one[0]).map(drop)));
+        refused("cas", window.shared(other, |l| l.compare_and_swap(2, one[0], one[0]).map(drop)));
+        refused("racc", window.shared(other, |l| l.raccumulate(vec![one[0]], sum, 2)?.wait().map(drop)));
+        refused("notify", window.shared(other, |locked| locked.accumulate_notify(&one, sum, 2, 0)));
+        refused("layout", window.shared(other, |l| l.accumulate_layout(&one, &layout, sum, 2, &layout)));
+        refused("allreduce", world.allreduce(sum, &one).map(drop));
+        refused("begin_allreduce", world.begin_allreduce(sum, &one).map(drop));
+        refused("reduce", world.reduce(0, sum, &one).map(drop));
+        refused("begin_reduce", world.begin_reduce(0, sum, &one).map(drop));
+        refused("scan", world.scan(sum, &one).map(drop));
+        refused("exclusive_scan", world.exclusive_scan(sum, &one).map(drop));
+        refused("reduce_scatter", world.reduce_scatter(sum, &[one, one]).map(drop));
+        assert_eq!(window.local().to_vec(), [Short::default(); 3]);
+        world.barrier()?;
+        window.free()
+    });
+}
+
+/// What is kept beyond its world waits for nobody: calls that need other ranks are errors.
+#[test]
+fn calls_after_the_world_fail_at_once() {
+    let kept = World::run_threads(2, |world| {
+        let window = world.communicator().owned_window::<u64>().len(1).allocate()?;
+        window.set_notifications(1)?;
+        world.barrier()?;
+        Ok((world.communicator(), window))
+    });
+    for (world, mut window) in kept.unwrap() {
+        let (ended, calls) = mpsc::channel();
+        let call = |errors: Vec<Result<()>>| ended.send(errors).expect("the test waits");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                call(vec![
+                    window.lock_all(|_| Ok(())),
+                    window.notifications().wait(0, 1).map(drop),
+                    window.notifications().wait_any(0..1, 1, None).map(drop),
+                    window.notified(0, 1).and_then(|notified| notified.wait()),
+                    window.set_notifications(1),
+                    world.barrier(),
+                    world.allreduce(ReduceOp::Sum, &[1]).map(drop),
+                    world.begin_barrier().wait(),
+                    world.allocate::<u64>(1).map(drop),
+                    world.split(Some(0), 0).map(drop),
+                    world.receive::<u64>(Some(1 - world.rank()), None).map(drop),
+                ]);
+            });
+            let errors = calls.recv_timeout(Duration::from_secs(20));
+            // A thread that hangs would keep the scope.
+            let errors = errors.unwrap_or_else(|_| std::process::abort());
+            errors.into_iter().for_each(|error| drop(error.expect_err("nobody is there")));
+        });
+        assert_eq!(window.local().to_vec(), [0]);
+    }
 }
