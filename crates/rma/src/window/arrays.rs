@@ -61,7 +61,9 @@ impl<'scope, T: Element> Access<'scope, T> {
 fn datatype<T>(shape: &[usize], strides: &[isize]) -> Result<Datatype> {
     let element = Datatype::contiguous(size_of::<T>() as u64, &Datatype::basic(BasicType::Byte))?;
     shape.iter().zip(strides).rev().try_fold(element, |inner, (count, stride)| {
-        Datatype::hvector(*count as u64, 1, *stride as i64 * size_of::<T>() as i64, &inner)
+        // An axis of one index may have any stride.
+        let bytes = (*stride as i64).saturating_mul(size_of::<T>() as i64);
+        Datatype::hvector(*count as u64, 1, bytes, &inner)
     })
 }
 
