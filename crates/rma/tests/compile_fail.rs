@@ -5,6 +5,9 @@
 
 #![allow(missing_docs)]
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 /// The compiler whose messages the files hold.
 const COMPILER: &str = "rustc 1.95.";
 
@@ -50,6 +53,50 @@ fn the_page_of_the_chapter_has_a_row_for_each_procedure() {
     );
 }
 
+/// The lines of all sources in a folder of this repository.
+fn lines(folder: &Path, all: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            lines(&path, all);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            all.extend(std::fs::read_to_string(path).unwrap().lines().map(|line| line.trim().to_owned()));
+        }
+    }
+}
+
+#[test]
+fn the_forms_of_the_page_have_doc_examples() {
+    let (here, mut sources) = (Path::new(env!("CARGO_MANIFEST_DIR")), Vec::new());
+    lines(&here.join("src"), &mut sources);
+    let (mut examples, mut is_code) = (String::new(), false);
+    for line in &sources {
+        match line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim_start) {
+            Some("```" | "```no_run") => is_code = !is_code,
+            Some(code) if is_code => examples.push_str(code),
+            Some(_) => {}
+            None => is_code = false,
+        }
+    }
+    lines(&here.join("../rma-core/src/notify"), &mut sources);
+    let name = |line: &str| line.chars().take_while(|c| *c == '_' || c.is_alphanumeric()).collect::<String>();
+    let functions: BTreeSet<_> =
+        sources.iter().filter_map(|line| line.strip_prefix("pub fn ").map(name)).collect();
+    let is_called = |name: &str| {
+        [".", "::"].iter().any(|before| {
+            ["(", "::<"].iter().any(|behind| examples.contains(&format!("{before}{name}{behind}")))
+        })
+    };
+    let page = include_str!("../../../docs/rust.md").lines();
+    let forms = page.filter_map(|line| line.strip_prefix("| ")?.split(" | ").nth(1));
+    let words = forms.flat_map(|form| form.split('`').skip(1).step_by(2)).flat_map(|code| {
+        code.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| functions.contains(*word))
+    });
+    let words: BTreeSet<_> = words.collect();
+    let missing: Vec<_> = words.iter().filter(|name| !is_called(name)).collect();
+    assert!(missing.is_empty() && words.len() > 60, "{} forms; no example has {missing:?}", words.len());
+}
+
 #[test]
 fn the_page_of_the_chapter_names_misuse_that_is_tested() {
     let page = include_str!("../../../docs/rust.md");
@@ -61,7 +108,7 @@ fn the_page_of_the_chapter_names_misuse_that_is_tested() {
     let mut count = 0;
     for name in names {
         let file = format!("{}/tests/compile_fail/{name}.rs", env!("CARGO_MANIFEST_DIR"));
-        assert!(std::path::Path::new(&file).exists(), "{name} is named, and there is no {file}");
+        assert!(Path::new(&file).exists(), "{name} is named, and there is no {file}");
         count += 1;
     }
     assert!(count >= 30, "{count} names");

@@ -75,7 +75,7 @@ impl<T: ?Sized> Lent<T> {
 
 // SAFETY: a vector that is forgotten is not released.
 unsafe impl<T: Element> OriginBuffer<'_, T> for Vec<T> {}
-// SAFETY: as above; nobody else has it.
+// SAFETY: as above; no other value has it.
 unsafe impl<T: Element> ResultBuffer<'_, T> for Vec<T> {}
 
 // SAFETY: a vector's elements do not move with it. It is dropped by `leave` alone, which keeps it to the end of the scope.

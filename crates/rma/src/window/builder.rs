@@ -143,6 +143,17 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
     }
 
     /// The ranks' parts of a shared window begin at pages of their own, so that each lies near its rank.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let node = world.split_by_node(Some(0))?.expect("every rank gives a key");
+    ///     let window = node.window::<u8>().len(1).no_locks().parts_apart().allocate_shared()?;
+    ///     let part = |rank| window.part(rank).expect("it is mapped").as_mut_ptr() as usize;
+    ///     assert!(part(1).abs_diff(part(0)) >= 4096);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     #[must_use]
     pub fn parts_apart(self) -> Self {
         self.hint("alloc_shared_noncontig", "true")

@@ -74,6 +74,19 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
     /// Combines `origin` with the elements from displacement `disp` of rank `target` on, each in one atomic step
     /// (`MPI_Accumulate`).
     ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u64>(2)?;
+    ///     let mine = [1, u64::from(world.rank())];
+    ///     window.fence_epoch(|epoch| epoch.accumulate(&mine, rma::ReduceOp::Sum, 0, 0))?;
+    ///     if world.rank() == 0 {
+    ///         assert_eq!(window.local().to_vec(), [8, 28]);
+    ///     }
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// `MPI_ERR_OP` when `op` is not defined on `T`; see [`rma_core::window::Window::accumulate`].
     #[inline]
@@ -129,6 +142,22 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
     /// Fills `result` from displacement `disp` of rank `target`, each element in one atomic step that changes nothing
     /// (`MPI_Get_accumulate` with `MPI_NO_OP`): unlike [`Epoch::get`], it may meet accumulates of others.
     ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     let mut seen = [0];
+    ///     window.lock_all(|all| {
+    ///         all.accumulate_value(1, rma::ReduceOp::Sum, 0, 0)?;
+    ///         // Others add meanwhile.
+    ///         all.fetch(&mut seen, 0, 0)
+    ///     })?;
+    ///     assert!((1..=8).contains(&seen[0]));
+    ///     world.barrier()?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As [`Epoch::get`].
     pub fn fetch(&self, result: &'scope mut [T], target: impl IntoRank, disp: usize) -> Result<()> {
@@ -137,6 +166,19 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
 
     /// Combines one element with `operand`, and stores what it was before in `result`, in one atomic step
     /// (`MPI_Fetch_and_op`). With [`ReduceOp::NoOp`] it reads, with [`ReduceOp::Replace`] it swaps.
+    ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u32>(1)?;
+    ///     let mut ticket = 0;
+    ///     window.fence_epoch(|epoch| epoch.fetch_op(1, &mut ticket, rma::ReduceOp::Sum, 0, 0))?;
+    ///     let mut tickets = world.allgather(&[ticket])?.concat();
+    ///     tickets.sort_unstable();
+    ///     assert_eq!(tickets, [0, 1, 2, 3, 4, 5, 6, 7]);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// `MPI_ERR_OP` when `op` is not defined on `T`; see [`rma_core::window::Window::fetch_and_op`].
@@ -156,6 +198,19 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
 impl<'scope, T: Integer, K> Epoch<'scope, T, K> {
     /// Replaces one element by `swap` if it equals `compare`, and stores what it was before in `result`, in one atomic step
     /// (`MPI_Compare_and_swap`).
+    ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u32>(1)?;
+    ///     let (me, mut before) = (world.rank() + 1, 0);
+    ///     window.fence_epoch(|epoch| epoch.compare_and_swap(0, me, &mut before, 0, 0))?;
+    ///     // One rank has found zero there, and the others found that one.
+    ///     let owner = if before == 0 { me } else { before };
+    ///     assert_eq!(world.allgather(&[owner])?, vec![[owner]; 8]);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// See [`rma_core::window::Window::compare_and_swap`].

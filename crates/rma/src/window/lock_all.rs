@@ -119,6 +119,25 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
 
     /// Completes all operations so far, at their targets (`MPI_Win_flush_all`).
     ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u32>(8)?;
+    ///     let me = world.rank();
+    ///     window.lock_all(|all| {
+    ///         (0..8).try_for_each(|rank| all.put_value(me + 1, rank, me as usize))?;
+    ///         // All have left; then all are there.
+    ///         all.flush_local_all()?;
+    ///         all.flush_all()?;
+    ///         world.barrier()?;
+    ///         all.sync()?;
+    ///         assert_eq!(all.local().to_vec(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    ///         Ok(())
+    ///     })?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// See [`rma_core::window::Window::flush_all`].
     pub fn flush_all(&self) -> Result<()> {

@@ -81,6 +81,17 @@ impl Future for Notified<'_> {
 
 impl<T: Element, E: From<Error>> WindowBuilder<'_, T, E> {
     /// Makes room for so many counters on this rank, of which [`Window::set_notifications`] puts some into use; 16 unless told.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let window = world.window::<u64>().len(1).room_for_notifications(1000).allocate()?;
+    ///     // Each rank has as many as it wants.
+    ///     window.set_notifications(250 * (world.rank() + 1))?;
+    ///     assert_eq!((window.notifications_of(0)?, window.notifications_of(3)?), (250, 1000));
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     #[must_use]
     pub fn room_for_notifications(self, counters: u32) -> Self {
         self.hint("mpi_assert_max_num_notify", &counters.to_string())
@@ -141,6 +152,20 @@ impl<T: Element, E> Window<'_, T, E> {
     }
 
     /// That counter `counter` of this rank comes to `number`, as a request and a future.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.set_notifications(2)?;
+    ///     let left = (world.rank() + 3) % 4;
+    ///     window.shared(left, |locked| locked.put_value_notify(5, 0, 1))?;
+    ///     let notified = window.notified(1, 1)?;
+    ///     while !notified.test()? {}
+    ///     assert_eq!((window.local().get(0), window.notifications().value(1)?), (5, 1));
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// `MPIX_ERR_RMA_NOTIFICATION` when there is no such counter.
@@ -208,6 +233,22 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
 
     /// As [`Epoch::put_notify`], for one element that needs no buffer.
     ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u32>(8)?;
+    ///     window.set_notifications(1)?;
+    ///     let me = world.rank();
+    ///     window.lock_all(|all| {
+    ///         (0..8).try_for_each(|rank| all.put_value_notify(10 * me, rank, me as usize, 0))?;
+    ///         all.notifications().wait(0, 8)?;
+    ///         assert_eq!(all.local().to_vec(), [0, 10, 20, 30, 40, 50, 60, 70]);
+    ///         Ok(())
+    ///     })?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As [`Epoch::put_notify`].
     #[inline]
@@ -216,6 +257,26 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     }
 
     /// As [`Epoch::get`], and raises counter `counter` of the target by one when the data have been read there.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.set_notifications(1)?;
+    ///     let (me, mut got) = (world.rank(), [0]);
+    ///     window.local().set(0, u64::from(me));
+    ///     world.barrier()?;
+    ///     window.lock_all(|all| {
+    ///         all.get_notify(&mut got, (me + 1) % 4, 0, 0)?;
+    ///         // The left neighbour has read the value of this rank, which may put another one there.
+    ///         all.notifications().wait(0, 1)?;
+    ///         all.local().set(0, 100);
+    ///         Ok(())
+    ///     })?;
+    ///     assert_eq!(got, [u64::from((me + 1) % 4)]);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`Epoch::put_notify`].
@@ -233,6 +294,24 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
 
 impl<'scope, T: Number> Epoch<'scope, T, AllLocked> {
     /// As [`Epoch::accumulate`], and raises counter `counter` of the target by one when the data are combined there.
+    ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<f64>(1)?;
+    ///     window.set_notifications(1)?;
+    ///     let part = [0.5];
+    ///     window.lock_all(|all| {
+    ///         all.accumulate_notify(&part, rma::ReduceOp::Sum, 0, 0, 0)?;
+    ///         if world.rank() == 0 {
+    ///             all.notifications().wait(0, 8)?;
+    ///             assert_eq!(all.local().get(0), 4.0);
+    ///         }
+    ///         Ok(())
+    ///     })?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`Epoch::put_notify`]; `MPI_ERR_OP` when `op` is not defined on `T`.
@@ -255,6 +334,21 @@ impl<'scope, T: Number> Epoch<'scope, T, AllLocked> {
     }
 
     /// As [`Epoch::get_accumulate`], and raises counter `counter` of the target by one.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.set_notifications(1)?;
+    ///     let (one, mut before) = ([1], [9]);
+    ///     window.lock_all(|all| {
+    ///         all.get_accumulate_notify((&one, &mut before), rma::ReduceOp::Sum, 0, 0, 0)?;
+    ///         if world.rank() == 0 { all.notifications().wait(0, 4).map(drop) } else { Ok(()) }
+    ///     })?;
+    ///     assert!(before[0] < 4);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`Epoch::accumulate_notify`]; `MPI_ERR_COUNT` when the lengths differ.

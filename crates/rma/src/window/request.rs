@@ -125,6 +125,30 @@ impl<'scope, T, B: Buffer<T>> Request<'scope, T, B> {
 
     /// As [`Request::wait_any`], without waiting: moves the engine a step, and answers `None` when no operation has ended
     /// (`MPI_Testany`).
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     let (mut sum, mut looks) = (0, 0u64);
+    ///     window.local().set(0, 1);
+    ///     world.barrier()?;
+    ///     window.lock_all(|all| {
+    ///         let requests = (0..4).map(|rank| all.rank(rank)?.rget(vec![0], 0));
+    ///         let mut requests = requests.collect::<Result<Vec<_>, rma::Error>>()?;
+    ///         while !requests.is_empty() {
+    ///             // Something else is done between two looks.
+    ///             looks += 1;
+    ///             if let Some((_, values)) = rma::window::Request::test_any(&mut requests) {
+    ///                 sum += values?[0];
+    ///             }
+    ///         }
+    ///         Ok(())
+    ///     })?;
+    ///     assert!(sum == 4 && looks >= 4);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     pub fn test_any(requests: &mut Vec<Self>) -> Option<(usize, Result<B>)> {
         let has_ended = |request: &Self| request.operation.has_ended();
         let at = requests.iter().position(has_ended).or_else(|| {

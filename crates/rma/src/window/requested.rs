@@ -16,6 +16,24 @@ use std::mem::ManuallyDrop;
 impl<'scope, T: Element> Locked<'scope, T> {
     /// Begins to store `buffer` at displacement `disp` (`MPI_Rput`).
     ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(4)?;
+    ///     let me = world.rank();
+    ///     window.lock_all(|all| {
+    ///         let put = |rank: u32| all.rank(rank)?.rput(vec![u64::from(me)], me as usize);
+    ///         let requests = (0..4).map(put).collect::<Result<Vec<_>, _>>()?;
+    ///         // The buffers are back.
+    ///         assert_eq!(rma::window::Request::wait_all(requests)?, [[u64::from(me)]; 4]);
+    ///         Ok(())
+    ///     })?;
+    ///     world.barrier()?;
+    ///     assert_eq!(window.local().to_vec(), [0, 1, 2, 3]);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// See [`rma_core::window::Window::rput`].
     pub fn rput<B: OriginBuffer<'scope, T>>(&self, buffer: B, disp: usize) -> Result<Request<'scope, T, B>> {
@@ -98,6 +116,24 @@ impl<'scope, T: Element> Locked<'scope, T> {
 
     /// As [`Target::rget`](super::Target::rget), and raises counter `counter` of the rank by one when the data have been read there
     /// (`MPIX_Rget_notify`).
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.set_notifications(1)?;
+    ///     let me = world.rank();
+    ///     window.local().set(0, u64::from(me));
+    ///     world.barrier()?;
+    ///     let left = (me + 3) % 4;
+    ///     let got = window.shared(left, |locked| locked.rget_notify(vec![0], 0, 0)?.wait())?;
+    ///     assert_eq!(got, [u64::from(left)]);
+    ///     // This rank's own has been read, and may be written anew.
+    ///     window.notifications().wait(0, 1)?;
+    ///     window.local().set(0, 9);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`Target::rput_notify`](super::Target::rput_notify).
@@ -201,6 +237,24 @@ impl<'scope, T: Element> Locked<'scope, T> {
 impl<'scope, T: Number> Locked<'scope, T> {
     /// Begins to combine `buffer` with the elements from displacement `disp` on, each in one atomic step (`MPI_Raccumulate`).
     ///
+    /// ```
+    /// use rma::ReduceOp;
+    ///
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<i64>(2)?;
+    ///     window.shared(0, |rank0| {
+    ///         let buffer = rank0.raccumulate(vec![1, -1], ReduceOp::Sum, 0)?.wait()?;
+    ///         rank0.raccumulate(buffer, ReduceOp::Sum, 0)?.wait()
+    ///     })?;
+    ///     world.barrier()?;
+    ///     if world.rank() == 0 {
+    ///         assert_eq!(window.local().to_vec(), [8, -8]);
+    ///     }
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// See [`rma_core::window::Window::raccumulate`].
     pub fn raccumulate<B: OriginBuffer<'scope, T>>(
@@ -217,6 +271,22 @@ impl<'scope, T: Number> Locked<'scope, T> {
 
     /// As [`Target::raccumulate`](super::Target::raccumulate), and raises counter `counter` of the rank by one when the data are combined
     /// there (`MPIX_Raccumulate_notify`).
+    ///
+    /// ```
+    /// use rma::ReduceOp;
+    ///
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.set_notifications(1)?;
+    ///     window.shared(0, |rank0| rank0.raccumulate_notify(vec![10], ReduceOp::Sum, 0, 0)?.wait())?;
+    ///     if world.rank() == 0 {
+    ///         window.notifications().wait(0, 4)?;
+    ///         assert_eq!(window.local().get(0), 40);
+    ///     }
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`Target::raccumulate`](super::Target::raccumulate) and [`Target::put_notify`](super::Target::put_notify).
@@ -236,6 +306,19 @@ impl<'scope, T: Number> Locked<'scope, T> {
     /// As [`Target::raccumulate`](super::Target::raccumulate) with `origin`, and begins to fill `buffer`, which is as long, with what
     /// the elements were before (`MPI_Rget_accumulate`).
     ///
+    /// ```
+    /// use rma::ReduceOp;
+    ///
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     let one = [1];
+    ///     let before = window.shared(0, |rank0| rank0.rget_accumulate(&one, vec![0], ReduceOp::Sum, 0)?.wait())?;
+    ///     assert_eq!(world.allreduce(ReduceOp::Sum, &before)?, [1 + 2 + 3]);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// See [`rma_core::window::Window::rget_accumulate`]; `MPI_ERR_COUNT` when the lengths differ.
     pub fn rget_accumulate<B: ResultBuffer<'scope, T>>(
@@ -253,6 +336,26 @@ impl<'scope, T: Number> Locked<'scope, T> {
 
     /// As [`Target::rget_accumulate`](super::Target::rget_accumulate), and raises counter `counter` of the rank by one
     /// (`MPIX_Rget_accumulate_notify`).
+    ///
+    /// ```
+    /// use rma::ReduceOp;
+    ///
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     window.set_notifications(1)?;
+    ///     let one = [1];
+    ///     let before = window.shared(0, |rank0| {
+    ///         rank0.rget_accumulate_notify(&one, vec![0], ReduceOp::Sum, 0, 0)?.wait()
+    ///     })?;
+    ///     assert!(before[0] < 4);
+    ///     if world.rank() == 0 {
+    ///         window.notifications().wait(0, 4)?;
+    ///         assert_eq!(window.local().get(0), 4);
+    ///     }
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`Target::rget_accumulate`](super::Target::rget_accumulate) and [`Target::put_notify`](super::Target::put_notify).

@@ -212,6 +212,27 @@ impl<T: Element> Target<'_, T, Lock> {
 
     /// Completes the operations so far at the target (`MPI_Win_flush`). Their buffers stay borrowed; see [`Target::batch`].
     ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     let (left, right) = ((world.rank() + 7) % 8, (world.rank() + 1) % 8);
+    ///     let mine = [u64::from(world.rank())];
+    ///     window.lock_all(|all| {
+    ///         let neighbour = all.rank(right)?;
+    ///         neighbour.put(&mine, 0)?;
+    ///         // The value is there, and the rank that hears of that may read it.
+    ///         neighbour.flush()?;
+    ///         world.send(right, 0, &[0u8])?;
+    ///         world.receive::<u8>(Some(left), None)?;
+    ///         all.sync()?;
+    ///         assert_eq!(all.local().get(0), u64::from(left));
+    ///         Ok(())
+    ///     })?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// See [`rma_core::window::Window::flush`].
     #[inline]
@@ -220,6 +241,22 @@ impl<T: Element> Target<'_, T, Lock> {
     }
 
     /// Completes the operations so far at this rank (`MPI_Win_flush_local`).
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let mut window = world.allocate::<u64>(1000)?;
+    ///     let (rank, values) = (world.rank(), [7; 1000]);
+    ///     window.shared((rank + 1) % 4, |right| {
+    ///         right.put(&values, 0)?;
+    ///         // They have left this rank; they may be on their way until the lock is released.
+    ///         right.flush_local()
+    ///     })?;
+    ///     world.barrier()?;
+    ///     assert_eq!(window.local().get(999), 7);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`Target::flush`].
@@ -303,6 +340,21 @@ impl<T: Number> Target<'_, T, Lock> {
     /// Combines one element with `operand` in one atomic step, and answers what it was before (`MPI_Fetch_and_op`). With
     /// [`ReduceOp::NoOp`] it reads, with [`ReduceOp::Replace`] it swaps.
     ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     let mine = u64::from(world.rank());
+    ///     let before = window.shared(0, |rank0| rank0.fetch_op(0, mine, rma::ReduceOp::Max))?;
+    ///     assert!(before < 8);
+    ///     world.barrier()?;
+    ///     let largest = window.shared(0, |rank0| rank0.fetch_op(0, 0, rma::ReduceOp::NoOp))?;
+    ///     assert_eq!(largest, 7);
+    ///     world.barrier()?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As [`Target::accumulate`].
     pub fn fetch_op(&self, disp: usize, operand: T, op: ReduceOp) -> Result<T> {
@@ -332,6 +384,26 @@ impl<T: Number> Target<'_, T, Lock> {
 impl<T: Integer> Target<'_, T, Lock> {
     /// Replaces one element by `swap` if it equals `compare`, in one atomic step, and answers what it was before
     /// (`MPI_Compare_and_swap`).
+    ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     // Each rank adds one, but none beyond 5.
+    ///     let added = window.shared(0, |rank0| {
+    ///         let mut seen = 0;
+    ///         while seen < 5 {
+    ///             match rank0.compare_and_swap(0, seen, seen + 1)? {
+    ///                 found if found == seen => return Ok(1),
+    ///                 found => seen = found,
+    ///             }
+    ///         }
+    ///         Ok(0)
+    ///     })?;
+    ///     assert_eq!(world.allreduce(rma::ReduceOp::Sum, &[added])?, [5u32]);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     ///
     /// # Errors
     /// See [`rma_core::window::Window::compare_and_swap`].

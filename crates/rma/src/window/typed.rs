@@ -74,6 +74,19 @@ impl<'world, T: Element, E> Window<'world, T, E> {
     }
 
     /// What errors call the window ([`Error::window`]): the same on all its ranks, and no other window of this process has it meanwhile.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let (mut first, mut second) = (world.allocate::<u64>(1)?, world.allocate::<u64>(1)?);
+    ///     let failed = [&mut first, &mut second].map(|window| window.exclusive(3, |rank3| rank3.load(1)).unwrap_err());
+    ///     let windows = failed.each_ref().map(|error| error.window());
+    ///     assert_eq!(windows, [Some(first.id()), Some(second.id())]);
+    ///     assert_eq!((failed[0].rank(), failed[0].limit()), (Some(3), Some(8)));
+    ///     second.free()?;
+    ///     first.free()
+    /// })
+    /// .unwrap();
+    /// ```
     pub fn id(&self) -> WindowId {
         self.parts.core.plain().id()
     }

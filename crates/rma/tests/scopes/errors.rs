@@ -120,7 +120,7 @@ fn numbers_that_are_not_as_long_as_they_say_are_refused() {
     });
 }
 
-/// What is kept beyond its world waits for nobody: calls that need other ranks are errors.
+/// What is kept beyond its world waits for no rank: calls that need other ranks are errors.
 #[test]
 fn calls_after_the_world_fail_at_once() {
     let kept = World::run_threads(2, |world| {
@@ -151,7 +151,7 @@ fn calls_after_the_world_fail_at_once() {
             let errors = calls.recv_timeout(Duration::from_secs(20));
             // A thread that hangs would keep the scope.
             let errors = errors.unwrap_or_else(|_| std::process::abort());
-            errors.into_iter().for_each(|error| drop(error.expect_err("nobody is there")));
+            errors.into_iter().for_each(|error| drop(error.expect_err("no rank is there")));
         });
         assert_eq!(window.local().to_vec(), [0]);
     }
