@@ -100,6 +100,11 @@ impl Hints {
         read.map(|(key, value)| self.given.insert(key, value.into())).is_some()
     }
 
+    /// Takes over all that is given in `other`.
+    pub fn extend(&mut self, other: Self) {
+        self.given.extend(other.given);
+    }
+
     /// Takes over what is given in `other` and may change after creation.
     pub(crate) fn update(&mut self, other: &Self) {
         let may_change = |key| of(key).is_some_and(|hint| !hint.is_fixed);

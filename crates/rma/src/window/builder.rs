@@ -159,10 +159,28 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
         self.hint("alloc_shared_noncontig", "true")
     }
 
-    /// All hints at once, by the keys of the standard (MPI 4.1 §12.2.1).
+    /// The library's memory begins at a multiple of so many bytes, rounded up to a power of two: at pages unless told, and at huge
+    /// pages at most.
+    ///
+    /// ```
+    /// rma::World::run_threads(4, |world| {
+    ///     let window = world.window::<f32>().len(1).aligned_to(1 << 16).allocate()?;
+    ///     assert_eq!(window.local().as_mut_ptr() as usize % (1 << 16), 0);
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
     #[must_use]
-    pub fn hints(self, hints: Hints) -> Self {
-        Self { hints, ..self }
+    pub fn aligned_to(self, bytes: usize) -> Self {
+        let bytes = bytes.checked_next_power_of_two().unwrap_or(1 << (usize::BITS - 1));
+        self.hint("mpi_minimum_memory_alignment", &bytes.to_string())
+    }
+
+    /// Hints by the keys of the standard (MPI 4.1 §12.2.1), beside those that are given already.
+    #[must_use]
+    pub fn hints(mut self, hints: Hints) -> Self {
+        self.hints.extend(hints);
+        self
     }
 
     /// The error type of the closures that run in the window's epochs; see [`Window::with_errors`].

@@ -432,7 +432,14 @@ fn windows_over_memory_of_the_program() {
 fn windows_themselves() {
     on_both_paths(2, |world| {
         let describe = |builder: WindowBuilder<'static, u64>| {
-            builder.len(4).hints(Hints::default()).name("w").no_locks().parts_apart().with_errors::<Error>()
+            builder
+                .len(4)
+                .name("w")
+                .no_locks()
+                .parts_apart()
+                .aligned_to(100)
+                .hints(Hints::default())
+                .with_errors::<Error>()
         };
         let owned = || world.communicator().owned_window::<u64>();
         let roomy = owned().room_for_notifications(20).notifications_in_order().len(4).allocate()?;
@@ -451,6 +458,8 @@ fn windows_themselves() {
         let window = describe(owned()).allocate()?.with_errors::<Error>();
         assert!(window.communicator().is_some() && !window.is_revoked() && window.hints().len() > 1);
         assert_ne!(window.id(), roomy.id());
+        let given = |key, value: &str| window.hints().contains(&(key, value.to_owned()));
+        assert!(given("no_locks", "true") && given("mpi_minimum_memory_alignment", "128"), "hints add up");
         window.set_hints(&Hints::default());
         let view = window.local();
         view.set(0, 1);
@@ -533,7 +542,7 @@ const CALLED: &[(&str, &str)] = &[
     ),
     (
         "WindowBuilder",
-        "allocate allocate_shared dynamic hints len lend name no_locks notifications_in_order over \
+        "aligned_to allocate allocate_shared dynamic hints len lend name no_locks notifications_in_order over \
          parts_apart room_for_notifications with_errors",
     ),
 ];
