@@ -282,6 +282,11 @@ impl<T: Element> Target<'_, T, Lock> {
     pub fn attach(&self, buffer: Vec<T>) -> Result<Place<T>> {
         self.parts().attach(buffer)
     }
+
+    /// As [`DynamicWindow::region`]: what this rank has attached, not the one that is locked.
+    pub fn region(&self, place: Place<T>) -> Option<View<'_, T>> {
+        self.parts().region(place)
+    }
 }
 
 impl<'world, T, E> Deref for DynamicWindow<'world, T, E> {

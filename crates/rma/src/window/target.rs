@@ -330,6 +330,25 @@ impl<T: Element> Target<'_, T, Lock> {
         self.batch(|batch| batch.put(std::slice::from_ref(&value), disp))
     }
 
+    /// This rank's own memory, not that of the rank that is locked.
+    ///
+    /// ```
+    /// rma::World::run_threads(8, |world| {
+    ///     let mut window = world.allocate::<u64>(1)?;
+    ///     let (me, right) = (world.rank(), (world.rank() + 1) % 8);
+    ///     window.local().set(0, u64::from(me));
+    ///     world.barrier()?;
+    ///     let sum = window.shared(right, |locked| Ok(locked.load(0)? + locked.local().get(0)))?;
+    ///     assert_eq!(sum, u64::from(me + right));
+    ///     world.barrier()?;
+    ///     window.free()
+    /// })
+    /// .unwrap();
+    /// ```
+    pub fn local(&self) -> View<'_, T> {
+        View::own(self.access.plain())
+    }
+
     /// The locked rank's memory, when it is mapped in this process.
     pub fn mapped(&self) -> Option<View<'_, T>> {
         View::mapped(self.access.plain(), self.rank)

@@ -9,8 +9,8 @@
 
 use super::on_both_paths;
 use rma::window::{
-    AccessEpoch, Batch, BatchOfAll, Epoch, Exposure, Fence, Hints, Layout, LockAll, Locked, Request, Window,
-    WindowBuilder,
+    AccessEpoch, Batch, BatchOfAll, Epoch, Exposure, Fence, Hints, Layout, LockAll, Locked, Place, Request,
+    Window, WindowBuilder,
 };
 use rma::{Error, ErrorClass, LockKind, ReduceOp, Result, World};
 use std::collections::BTreeSet;
@@ -134,8 +134,8 @@ fn every_operation_on_one<'s>(
     let (_, _) = (locked.fetch_add(5, 1)?, locked.fetch_op(5, 1, ReduceOp::Max)?);
     let _ = (locked.compare_and_swap(9, 0, 1)?, locked.is_poisoned()?, locked.unfinished()?);
     locked.acknowledge_unfinished(0)?;
-    forget(locked.mapped());
-    assert!(locked.rank() < 2);
+    forget((locked.mapped(), locked.local(), locked.notifications(), locked.notified(1, u64::MAX)?));
+    assert!(locked.rank() < 2 && locked.region(Place::NULL).is_none());
     let in_batch = |batch: &Batch<'_, u64>, mine: &mut [u64; 4]| {
         batch.put_value(mine[0], 4)?;
         Ok::<_, Error>(())
@@ -528,8 +528,8 @@ const CALLED: &[(&str, &str)] = &[
         "Target",
         "accumulate accumulate_layout accumulate_notify accumulate_value acknowledge_unfinished attach \
          batch compare_and_swap fetch fetch_add fetch_op flush flush_local get get_accumulate \
-         get_accumulate_layout get_accumulate_notify get_array get_layout get_notify is_poisoned load \
-         mapped put put_array put_layout put_notify put_value put_value_notify rank store sync \
+         get_accumulate_layout get_accumulate_notify get_array get_layout get_notify is_poisoned load local \
+         mapped notifications notified put put_array put_layout put_notify put_value put_value_notify rank region store sync \
          unfinished",
     ),
     ("Unchecked", "access exclusive expose lock_all shared"),
