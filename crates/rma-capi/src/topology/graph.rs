@@ -58,6 +58,14 @@ impl Graph {
         self.index.len() as u32
     }
 
+    /// All edges, each of weight 1.
+    pub(crate) fn all(&self) -> Vec<[c_int; 3]> {
+        let of = |rank: u32| {
+            self.neighbors(rank as c_int).unwrap_or_default().iter().map(move |to| [rank as c_int, *to, 1])
+        };
+        (0..self.nodes()).flat_map(of).collect()
+    }
+
     /// The neighbors of a rank.
     ///
     /// # Errors
@@ -91,6 +99,11 @@ impl Side {
             return Err(Error::new(ErrorClass::Arg, "", cause));
         }
         Ok(Self { ranks, weights })
+    }
+
+    /// The ranks at the other ends of the edges, and the edges' weights.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (c_int, c_int)> {
+        self.ranks.iter().copied().zip(self.weights.iter().copied())
     }
 
     pub(crate) fn push(&mut self, rank: c_int, weight: c_int) {

@@ -4,10 +4,12 @@ mod cartesian;
 mod dims;
 mod graph;
 mod neighborhood;
+mod partition;
 mod reorder;
 
 pub(crate) use cartesian::Cartesian;
 pub(crate) use dims::balance;
 pub(crate) use graph::{Distributed, Graph, Side};
 pub(crate) use neighborhood::{Neighborhood, Topology};
-pub(crate) use reorder::by_node;
+pub(crate) use partition::by_edges;
+pub(crate) use reorder::{by_node, is_parted};

@@ -1,26 +1,14 @@
 //! Ranks of a grid placed by node: the cells of a node are a block, with as few neighbors in other nodes as a block of its size can
 //! have.
 
+use std::collections::HashMap;
+
 /// The cell of each rank, from the node of each. `None` when ranks stay as they are: there is one node, or a rank a node, or the
 /// nodes differ in size, or no block of that size fits.
 pub(crate) fn by_node(dims: &[u32], nodes: &[u32]) -> Option<Vec<u32>> {
-    let mut names: Vec<u32> = Vec::new();
-    // A node's number in the order of first ranks, and the ranks of it so far.
-    let mut counts: Vec<u32> = Vec::new();
-    let places: Vec<(usize, u32)> = nodes
-        .iter()
-        .map(|name| {
-            let node = names.iter().position(|known| known == name).unwrap_or_else(|| {
-                names.push(*name);
-                counts.push(0);
-                names.len() - 1
-            });
-            counts[node] += 1;
-            (node, counts[node] - 1)
-        })
-        .collect();
+    let (places, counts) = places(nodes);
     let each = *counts.first()?;
-    if names.len() < 2 || each < 2 || counts.iter().any(|count| *count != each) {
+    if counts.len() < 2 || each < 2 || counts.iter().any(|count| *count != each) {
         return None;
     }
     let mut best = None;
@@ -40,6 +28,27 @@ pub(crate) fn by_node(dims: &[u32], nodes: &[u32]) -> Option<Vec<u32>> {
         cell
     };
     Some(places.into_iter().map(cell).collect())
+}
+
+/// Whether ranks lie in more than one node, and some in the same.
+pub(crate) fn is_parted(nodes: &[u32]) -> bool {
+    let (_, counts) = places(nodes);
+    counts.len() > 1 && counts.len() < nodes.len()
+}
+
+/// For each rank the number of its node, in the order of first ranks, and of the ranks of it before this one; the ranks of each.
+pub(super) fn places(nodes: &[u32]) -> (Vec<(usize, u32)>, Vec<u32>) {
+    let (mut numbers, mut counts) = (HashMap::new(), Vec::new());
+    let place = |name| {
+        let node = *numbers.entry(name).or_insert_with(|| {
+            counts.push(0);
+            counts.len() - 1
+        });
+        counts[node] += 1;
+        (node, counts[node] - 1)
+    };
+    let places = nodes.iter().map(place).collect();
+    (places, counts)
 }
 
 /// The block with the fewest faces towards other nodes, of those that fill the grid.

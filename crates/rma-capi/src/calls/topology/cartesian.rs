@@ -1,14 +1,13 @@
 //! Cartesian topologies (MPI 5.0 §8.5).
 
-use super::make::{Wish, make};
+use super::make::{Wish, make, nodes};
 use crate::abi::*;
 use crate::arguments::{In, Out};
 use crate::communicator::Comm;
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::topology::{Cartesian, Topology, balance, by_node};
-use rma::raw::{Given, Take};
-use rma::{Communicator, Error, ErrorClass, Result};
+use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 
 entry! {
@@ -24,7 +23,7 @@ entry! {
         let old = process.comm(comm_old)?;
         let comm = old.intra()?;
         // Before anything can be wrong: all ranks take part.
-        let nodes = if reorder != 0 { nodes(comm)? } else { Vec::new() };
+        let nodes = if reorder != 0 { nodes(comm, "MPI_Cart_create")? } else { Vec::new() };
         let wish = || {
             let grid = grid(ndims, dims, periods, comm.size())?;
             let order = (grid.cells() as usize == nodes.len()).then(|| by_node(grid.dims(), &nodes)).flatten();
@@ -148,15 +147,6 @@ fn grid_of(comm: &Comm) -> Result<&Cartesian> {
             Err(Error::new(ErrorClass::Topology, "", "comm has the topology of a graph, not a Cartesian one"))
         }
     }
-}
-
-/// The node of each rank.
-fn nodes(comm: &Communicator) -> Result<Vec<u32>> {
-    let own = Given::Bytes(comm.node().to_le_bytes().to_vec());
-    let takes = (0..comm.size()).map(|_| Some(Take::Bytes)).collect();
-    let blocks = comm.run_allgather("MPI_Cart_create", own, takes)?;
-    let node = |block: Option<Vec<u8>>| block?.try_into().ok().map(u32::from_le_bytes);
-    Ok((0..comm.size()).zip(blocks).map(|(rank, block)| node(block).unwrap_or(rank)).collect())
 }
 
 fn number(name: &str, value: c_int) -> Result<usize> {

@@ -1,6 +1,6 @@
 //! Distributed graph topologies (MPI 5.0 §8.5.4): each rank knows its own edges.
 
-use super::make::{Wish, enter, make};
+use super::make::{enter, numbers, order};
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out};
 use crate::communicator::Comm;
@@ -18,7 +18,7 @@ const COMES: c_int = 0;
 const GOES: c_int = 1;
 
 entry! {
-    /// `MPI_Dist_graph_create_adjacent` (§8.5.4): ranks stay as they are.
+    /// `MPI_Dist_graph_create_adjacent` (§8.5.4): with reordering, as `MPI_Graph_create`.
     fn MPI_Dist_graph_create_adjacent(
         comm_old: MPI_Comm,
         indegree: c_int,
@@ -31,11 +31,11 @@ entry! {
         reorder: c_int,
         comm_dist_graph: Out<MPI_Comm>,
     ) raises Raiser::Comm(comm_old); |process| {
-        let _ = reorder;
         let old = process.comm(comm_old)?;
         let comm = old.intra()?;
-        let wish = || {
+        let graph = || {
             info::get_optional(info)?;
+            comm_dist_graph.check("newcomm")?;
             let (indegree, outdegree) = (number("indegree", indegree)?, number("outdegree", outdegree)?);
             let is_weighted = is_weighted(sourceweights) && is_weighted(destweights);
             let side = |name, ranks: In<c_int>, number, weights| {
@@ -43,13 +43,25 @@ entry! {
             };
             let sources = side("sources", sources, indegree, sourceweights)?;
             let destinations = side("destinations", destinations, outdegree, destweights)?;
-            let graph = Distributed { sources, destinations, is_weighted };
-            Ok(Wish { place: Some((0, comm.rank())), topology: Topology::Distributed(graph) })
+            Ok(Distributed { sources, destinations, is_weighted })
         };
-        make(old, comm_dist_graph, wish())
+        let (graph, me) = (graph(), comm.rank() as c_int);
+        let edges = || graph.iter().flat_map(|graph| graph.edges(me));
+        let place = place(comm, "MPI_Dist_graph_create_adjacent", reorder, edges)?;
+        let graph = graph.map_err(|fault| comm.refuse_split(fault))?;
+        let inner = all_at(comm, place)?;
+        let graph = match place {
+            None => graph,
+            Some(_) => {
+                let mut edges = vec![Vec::new(); comm.size() as usize];
+                edges[comm.rank() as usize] = graph.as_given();
+                gather(&inner, edges, graph.is_weighted)?
+            }
+        };
+        comm_dist_graph.set("newcomm", enter(old, inner, Topology::Distributed(graph))?)
     }
 
-    /// `MPI_Dist_graph_create` (§8.5.4): any rank gives any edges; ranks stay as they are.
+    /// `MPI_Dist_graph_create` (§8.5.4): any rank gives any edges; with reordering, as `MPI_Graph_create`.
     fn MPI_Dist_graph_create(
         comm_old: MPI_Comm,
         n: c_int,
@@ -61,7 +73,6 @@ entry! {
         reorder: c_int,
         comm_dist_graph: Out<MPI_Comm>,
     ) raises Raiser::Comm(comm_old); |process| {
-        let _ = reorder;
         let old = process.comm(comm_old)?;
         let comm = old.intra()?;
         let edges = || {
@@ -69,9 +80,11 @@ entry! {
             comm_dist_graph.check("newcomm")?;
             edges_by_rank(number("n", n)?, sources, degrees, destinations, weights, comm.size())
         };
-        let edges = edges().map_err(|fault| comm.refuse_split(fault))?;
-        let inner = comm.split(Some(0), comm.rank().into())?;
-        let inner = inner.ok_or_else(|| Error::new(ErrorClass::Intern, "", "a rank is not in its own part"))?;
+        let edges = edges();
+        let going = || edges.iter().flat_map(|by_rank| going(by_rank));
+        let place = place(comm, "MPI_Dist_graph_create", reorder, going)?;
+        let edges = edges.map_err(|fault| comm.refuse_split(fault))?;
+        let inner = all_at(comm, place)?;
         let graph = gather(&inner, edges, is_weighted(weights))?;
         comm_dist_graph.set("newcomm", enter(old, inner, Topology::Distributed(graph))?)
     }
@@ -113,6 +126,32 @@ entry! {
     }
 }
 
+/// The place that this rank gets with reordering, if ranks do not stay as they are.
+fn place<E: Iterator<Item = [c_int; 3]>>(
+    comm: &Communicator,
+    call: &'static str,
+    reorder: c_int,
+    edges: impl FnOnce() -> E,
+) -> Result<Option<u32>> {
+    let order = if reorder != 0 { order(comm, call, edges())? } else { None };
+    Ok(order.map(|order| order[comm.rank() as usize]))
+}
+
+/// A communicator of all ranks, with this one at a place.
+fn all_at(comm: &Communicator, place: Option<u32>) -> Result<Communicator> {
+    let made = comm.split(Some(0), place.unwrap_or(comm.rank()).into())?;
+    made.ok_or_else(|| Error::new(ErrorClass::Intern, "", "a rank is not in its own part"))
+}
+
+/// The edges, `[from, to, weight]`, among those for each rank, each once.
+fn going(by_rank: &[Vec<Edge>]) -> impl Iterator<Item = [c_int; 3]> {
+    let of = |(from, edges): (c_int, &Vec<Edge>)| {
+        let goes = edges.iter().filter(|[direction, ..]| *direction == GOES);
+        goes.map(move |[_, to, weight]| [from, *to, *weight]).collect::<Vec<_>>()
+    };
+    (0..).zip(by_rank).flat_map(of)
+}
+
 /// What the edges that this rank gives mean for each rank.
 fn edges_by_rank(
     number_of_sources: usize,
@@ -146,13 +185,25 @@ fn gather(comm: &Communicator, by_rank: Vec<Vec<Edge>>, is_weighted: bool) -> Re
     let takes = (0..comm.size()).map(|_| Take::Bytes).collect();
     let blocks = comm.run_alltoall("MPI_Dist_graph_create", gives, takes, None)?;
     let (mut sources, mut destinations) = (Side::default(), Side::default());
-    let chunks = blocks.iter().flatten().flat_map(|block| block.as_chunks::<4>().0);
-    let numbers: Vec<_> = chunks.map(|chunk| c_int::from_le_bytes(*chunk)).collect();
-    for [direction, rank, weight] in numbers.as_chunks::<3>().0 {
-        let side = if *direction == COMES { &mut sources } else { &mut destinations };
-        side.push(*rank, *weight);
+    for [direction, rank, weight] in numbers(&blocks) {
+        let side = if direction == COMES { &mut sources } else { &mut destinations };
+        side.push(rank, weight);
     }
     Ok(Distributed { sources, destinations, is_weighted })
+}
+
+impl Distributed {
+    /// All edges of rank `me`, `[from, to, weight]`.
+    fn edges(&self, me: c_int) -> impl Iterator<Item = [c_int; 3]> {
+        let come = self.sources.ends().map(move |(rank, weight)| [rank, me, weight]);
+        come.chain(self.destinations.ends().map(move |(rank, weight)| [me, rank, weight]))
+    }
+
+    /// All edges of a rank, in order, as one rank sends them to another.
+    fn as_given(&self) -> Vec<Edge> {
+        let come = self.sources.ends().map(|(rank, weight)| [COMES, rank, weight]);
+        come.chain(self.destinations.ends().map(|(rank, weight)| [GOES, rank, weight])).collect()
+    }
 }
 
 /// The distributed graph that a communicator has.

@@ -1,17 +1,17 @@
 //! Graph topologies that every rank gives whole (MPI 5.0 §8.5.3).
 
-use super::make::{Wish, make};
+use super::make::{Wish, make, nodes};
 use crate::abi::*;
 use crate::arguments::{In, Out};
 use crate::communicator::Comm;
 use crate::entry::entry;
 use crate::errors::Raiser;
-use crate::topology::{Graph, Topology};
+use crate::topology::{Graph, Topology, by_edges};
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
 
 entry! {
-    /// `MPI_Graph_create` (§8.5.3): ranks stay as they are.
+    /// `MPI_Graph_create` (§8.5.3): with reordering, the ranks of a node get neighbors, where that leaves fewer edges between nodes.
     fn MPI_Graph_create(
         comm_old: MPI_Comm,
         nnodes: c_int,
@@ -20,12 +20,15 @@ entry! {
         reorder: c_int,
         comm_graph: Out<MPI_Comm>,
     ) raises Raiser::Comm(comm_old); |process| {
-        let _ = reorder;
         let old = process.comm(comm_old)?;
         let comm = old.intra()?;
+        // Before anything can be wrong: all ranks take part.
+        let nodes = if reorder != 0 { nodes(comm, "MPI_Graph_create")? } else { Vec::new() };
         let wish = || {
             let graph = graph(nnodes, indx, edges, comm.size())?;
-            let place = (comm.rank() < graph.nodes()).then_some((0, comm.rank()));
+            let order = nodes.get(..graph.nodes() as usize).and_then(|nodes| by_edges(&graph.all(), nodes));
+            let rank = order.map_or(Some(comm.rank()), |order| order.get(comm.rank() as usize).copied());
+            let place = rank.filter(|rank| *rank < graph.nodes()).map(|rank| (0, rank));
             Ok(Wish { place, topology: Topology::Graph(graph) })
         };
         make(old, comm_graph, wish())

@@ -3,8 +3,10 @@
 use crate::abi::{MPI_COMM_NULL, MPI_Comm};
 use crate::arguments::Out;
 use crate::communicator::{Comm, Hints};
-use crate::topology::Topology;
+use crate::topology::{Topology, by_edges, is_parted};
+use rma::raw::{Given, Take};
 use rma::{Communicator, Result};
+use std::ffi::c_int;
 use std::sync::Arc;
 
 /// What a rank asks for.
@@ -33,4 +35,41 @@ pub(super) fn enter(old: &Comm, inner: Communicator, topology: Topology) -> Resu
     let mut offspring = old.offspring(Hints::default());
     offspring.topology = Some(Arc::new(topology));
     offspring.enter_itself(Arc::new(inner), None)
+}
+
+/// The node of each rank. All ranks of the communicator call it.
+pub(super) fn nodes(comm: &Communicator, call: &'static str) -> Result<Vec<u32>> {
+    let blocks = share(comm, call, comm.node().to_le_bytes().to_vec())?;
+    let node = |block: Option<Vec<u8>>| block?.try_into().ok().map(u32::from_le_bytes);
+    Ok((0..comm.size()).zip(blocks).map(|(rank, block)| node(block).unwrap_or(rank)).collect())
+}
+
+/// The vertex of a graph that each rank becomes when the ranks of a node get vertices with many edges among themselves, from the
+/// edges, `[from, to, weight]`, that each rank knows; `None` when ranks stay as they are. All ranks of the communicator call it, also
+/// one that has found its arguments wrong, without edges.
+pub(super) fn order(
+    comm: &Communicator,
+    call: &'static str,
+    edges: impl Iterator<Item = [c_int; 3]>,
+) -> Result<Option<Vec<u32>>> {
+    let nodes = nodes(comm, call)?;
+    if !is_parted(&nodes) {
+        return Ok(None);
+    }
+    let own = edges.flatten().flat_map(c_int::to_le_bytes).collect();
+    let blocks = share(comm, call, own)?;
+    Ok(by_edges(&numbers::<3>(&blocks), &nodes))
+}
+
+/// Gives every rank the bytes of all.
+fn share(comm: &Communicator, call: &'static str, own: Vec<u8>) -> Result<Vec<Option<Vec<u8>>>> {
+    let takes = (0..comm.size()).map(|_| Some(Take::Bytes)).collect();
+    comm.run_allgather(call, Given::Bytes(own), takes)
+}
+
+/// The numbers in blocks of bytes, so many at a time.
+pub(super) fn numbers<const N: usize>(blocks: &[Option<Vec<u8>>]) -> Vec<[c_int; N]> {
+    let chunks = blocks.iter().flatten().flat_map(|block| block.as_chunks::<4>().0);
+    let numbers: Vec<_> = chunks.map(|chunk| c_int::from_le_bytes(*chunk)).collect();
+    numbers.as_chunks::<N>().0.to_vec()
 }
