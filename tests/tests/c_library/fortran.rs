@@ -9,9 +9,10 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(60);
 /// Numbers are compared that no calculation has touched.
 const FLAGS: &str = "-std=f2018 -Wall -Wno-compare-reals -Werror -g";
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 9] = [
     "f08_windows.f90",
     "f08_calls.f90",
+    "f08_sections.f90",
     "f08_examples.f90",
     "f08_chapter.f90",
     "f08_coarrays.f90",
@@ -19,6 +20,11 @@ const PROGRAMS: [&str; 8] = [
     "windows.F90",
     "integers.f90",
 ];
+
+/// What LLVM's compiler may be called.
+const FLANGS: [&str; 6] = ["flang", "flang-new", "flang-22", "flang-21", "flang-20", "flang-new-19"];
+/// It compiles no procedure that is written in Fortran and takes arguments of any rank, which profilers have.
+const NOT_BY_FLANG: &str = "f08_profiled.f90";
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran").join(name)
@@ -60,6 +66,30 @@ fn programs_in_fortran() {
     for path in PATHS {
         let ended = good("rmarun -n 2 ./f08_windows", path.variables);
         assert!(ended.stdout.contains("no errors"), "{}: {ended:#?}", path.name);
+    }
+}
+
+/// The same programs by another compiler, whose descriptors and modules are its own.
+#[test]
+fn programs_in_fortran_by_flang() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let flang = FLANGS.into_iter().find(is_there).unwrap_or(FLANGS[0]);
+    if is_second_pass() || !has(flang) {
+        return;
+    }
+    let (prefix, scratch) = (prefix(), tempfile::tempdir().unwrap());
+    for name in PROGRAMS.into_iter().filter(|name| *name != NOT_BY_FLANG) {
+        let path = source(name);
+        let words =
+            [format!("-fc={flang}"), path.display().to_string(), "-o".to_owned(), format!("{name}.x")];
+        let built = command(&prefix, scratch.path(), "rmafc").words(words).limit(LIMIT * 4).run();
+        assert!(built.status.success(), "{name}: {built:#?}");
+        for ranks in ["1", "3"] {
+            let job = command(&prefix, scratch.path(), "rmarun").words(["-n", ranks, &format!("./{name}.x")]);
+            let ended = job.limit(LIMIT).run();
+            assert!(ended.stdout.contains("no errors"), "{name} on {ranks}: {ended:#?}");
+        }
     }
 }
 
