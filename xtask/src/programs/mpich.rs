@@ -1,6 +1,6 @@
-//! The tests of MPICH, in C and in Fortran 2008, by the lists in their folders.
+//! The tests of MPICH, in C and in Fortran, by the lists in their folders.
 //!
-//! A test says "No Errors" when it is good. What asks for other languages, files or processes is not run, nor what needs more memory than
+//! A test says "No Errors" when it is good, unless its line says how it is to fail. What asks for other languages, files or processes is not run, nor what needs more memory than
 //! [`MOST_GB`].
 
 use super::outcomes::Outcomes;
@@ -12,7 +12,7 @@ use std::process::Command;
 /// Tests that are known to fail, and why: what they expect of MPICH alone.
 pub(super) const KNOWN: &str = include_str!("../../../tests/programs/mpich.tsv");
 /// Folders with a list of tests.
-const FOLDERS: [&str; 41] = [
+const FOLDERS: [&str; 70] = [
     "attr",
     "basic",
     "coll",
@@ -27,8 +27,10 @@ const FOLDERS: [&str; 41] = [
     "pt2pt",
     "rma",
     "session",
+    "threads/coll",
     "threads/comm",
     "threads/init",
+    "threads/part",
     "threads/pt2pt",
     "threads/rma",
     "topo",
@@ -36,9 +38,11 @@ const FOLDERS: [&str; 41] = [
     "errors/basic",
     "errors/coll",
     "errors/comm",
+    "errors/datatype",
     "errors/group",
     "errors/pt2pt",
     "errors/rma",
+    "errors/session",
     "errors/topo",
     "f08/attr",
     "f08/coll",
@@ -54,6 +58,31 @@ const FOLDERS: [&str; 41] = [
     "f08/subarray",
     "f08/timer",
     "f08/topo",
+    "f77/attr",
+    "f77/coll",
+    "f77/comm",
+    "f77/datatype",
+    "f77/ext",
+    "f77/info",
+    "f77/init",
+    "f77/profile",
+    "f77/pt2pt",
+    "f77/rma",
+    "f77/topo",
+    "f90/attr",
+    "f90/coll",
+    "f90/comm",
+    "f90/datatype",
+    "f90/ext",
+    "f90/f90types",
+    "f90/info",
+    "f90/init",
+    "f90/misc",
+    "f90/profile",
+    "f90/pt2pt",
+    "f90/rma",
+    "f90/timer",
+    "f90/topo",
 ];
 /// What tests have in common.
 const COMMON: [&str; 10] = [
@@ -68,15 +97,29 @@ const COMMON: [&str; 10] = [
     "dtpools/src/dtpools_init_verify.c",
     "dtpools/src/dtpools_misc.c",
 ];
+/// What tests in Fortran have in common, below folders of a name.
+const FORTRAN: [(&str, &str); 3] =
+    [("f08", "mtest_f08.f90"), ("f90", "mtest_f90.f90"), ("f77", "mtest_f77.f")];
+/// What their configuration would write for integers of the kind of addresses.
+const ADDRESS: (&str, &str) = ("@F77_MPI_ADDRESS@", "integer (kind=MPI_ADDRESS_KIND)");
 /// What their configuration would find.
 const FOUND: &str = "STDIO_H STDLIB_H STRING_H STDARG_H UNISTD_H SYS_TYPES_H SYS_TIME_H SYS_RESOURCE_H STRINGS_H MEMORY_H \
     INTTYPES_H STDINT_H GETRUSAGE SETENV USLEEP LONG_LONG LONG_DOUBLE FLOAT__COMPLEX DOUBLE__COMPLEX LONG_DOUBLE__COMPLEX \
     MPI_WIN_CREATE MPI_INFO_CREATE INT8_T INT16_T INT32_T INT64_T UINT8_T UINT16_T UINT32_T UINT64_T _BOOL MPI_T PTHREAD_H";
 /// The version of Debian's package.
 const PACKAGE: &str = "mpich";
+/// An empty folder among what is built.
+const ABOVE: &str = "include";
 const MOST_GB: f64 = 1.0;
 /// Longest that a test may take that does not say, in seconds.
-const LIMIT_S: u32 = 120;
+const LIMIT_S: u32 = 300;
+
+/// How a test is to end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct End {
+    succeeds: bool,
+    says: bool,
+}
 
 /// A line of a list.
 #[derive(Debug, PartialEq)]
@@ -87,6 +130,24 @@ struct Listed {
     environment: Vec<(String, String)>,
     limit_s: u32,
     gigabytes: f64,
+    end: End,
+}
+
+impl End {
+    const GOOD: Self = Self { succeeds: true, says: true };
+
+    /// What a list calls it.
+    fn named(name: &str) -> Self {
+        match name {
+            "TestStatus" | "TestErrFatal" => Self { succeeds: false, says: false },
+            "TestStatusNoErrors" => Self { succeeds: false, says: true },
+            _ => Self::GOOD,
+        }
+    }
+
+    fn is_met(self, succeeds: bool, says: bool) -> bool {
+        succeeds == self.succeeds && (says || !self.says)
+    }
 }
 
 impl Listed {
@@ -99,17 +160,18 @@ impl Listed {
         let mut words = line.split_whitespace();
         let (name, ranks) = (words.next()?.to_owned(), words.next()?.parse().ok()?);
         let (mut arguments, mut environment) = (Vec::new(), Vec::new());
-        let (mut limit_s, mut gigabytes) = (LIMIT_S, 0.0);
+        let (mut limit_s, mut gigabytes, mut end) = (LIMIT_S, 0.0, End::GOOD);
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
             match key {
                 "arg" => arguments.push(value.to_owned()),
                 "env" => environment.extend(value.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()))),
                 "timeLimit" => limit_s = value.parse().unwrap_or(LIMIT_S).max(LIMIT_S),
+                "resultTest" => end = End::named(value),
                 "mem" => gigabytes = value.parse().unwrap_or(f64::MAX),
                 _ => {}
             }
         }
-        Some(Self { name, ranks, arguments, environment, limit_s, gigabytes })
+        Some(Self { name, ranks, arguments, environment, limit_s, gigabytes, end })
     }
 }
 
@@ -154,7 +216,7 @@ impl<'a> Built<'a> {
         let failed = |error: std::io::Error| format!("{}: {error}", built.folder.display());
         // What was there may be linked with another installation.
         let _ = std::fs::remove_dir_all(&built.folder);
-        std::fs::create_dir_all(&built.folder).map_err(failed)?;
+        std::fs::create_dir_all(built.folder.join(ABOVE)).map_err(failed)?;
         let mut header = String::from("#ifndef FOUND\n#define FOUND\n");
         FOUND.split_whitespace().for_each(|name| header += &format!("#define HAVE_{name} 1\n"));
         header += "#define THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX\n#define THREAD_PACKAGE_NONE 0\n";
@@ -162,19 +224,34 @@ impl<'a> Built<'a> {
         for name in ["mpitestconf.h", "dtpoolsconf.h"] {
             std::fs::write(built.folder.join(name), &header).map_err(failed)?;
         }
+        for folder in FOLDERS {
+            configure(&tests.join(folder), &built.folder).map_err(failed)?;
+        }
         for source in COMMON.iter().filter(|source| tests.join(source).is_file()) {
             succeed(built.compiler(false).arg("-c").arg(tests.join(source)))?;
         }
-        succeed(built.compiler(true).arg("-c").arg(tests.join("util/mtest_f08.f90")))?;
+        for source in FORTRAN
+            .iter()
+            .map(|(_, source)| tests.join("util").join(source))
+            .filter(|source| source.is_file())
+        {
+            succeed(built.compiler(true).arg("-c").arg(source))?;
+        }
         Ok(built)
     }
 
     fn compiler(&self, is_fortran: bool) -> Command {
         let mut compiler = Command::new(self.place.program(if is_fortran { "rmafc" } else { "rmacc" }));
         compiler.current_dir(&self.folder).arg("-w").arg("-I").arg(&self.folder);
+        if !is_fortran {
+            // Some have old names, and the integers that Fortran has for handles.
+            compiler.args(["-DRMA_MPI_1", "-DRMA_MPI_FINT"]);
+        }
         for include in ["include", "dtpools/include"] {
             compiler.arg("-I").arg(self.tests.join(include));
         }
+        // Some sources name what their configuration writes as the file above a folder of headers.
+        compiler.arg("-I").arg(self.folder.join(ABOVE));
         compiler
     }
 
@@ -187,14 +264,14 @@ impl<'a> Built<'a> {
         }
         let program = self.folder.join(format!("{}-{}", folder.replace('/', "-"), test.name));
         if !program.is_file()
-            && let Err(error) = self.build(&sources, &defined(&here, &test.name), &program)?
+            && let Err(error) = self.build(folder, &sources, &defined(&here, &test.name), &program)?
         {
             return Ok(Some(Err(format!("is not compiled: {error}"))));
         }
         let mut job = self.place.launch(test.ranks, test.limit_s);
         job.arg(&program).args(&test.arguments).envs(test.environment.iter().cloned());
         let (is_good, text) = said(job.current_dir(here))?;
-        let is_good = is_good && text.contains("No Errors");
+        let is_good = test.end.is_met(is_good, text.contains("No Errors"));
         Ok(Some(if is_good {
             Ok(())
         } else {
@@ -204,12 +281,13 @@ impl<'a> Built<'a> {
 
     /// The files of a test, those that are not made from others.
     fn sources(&self, folder: &Path, name: &str) -> Vec<PathBuf> {
-        let names = rule(folder, name, "SOURCES").unwrap_or_else(|| format!("{name}.c {name}.f90"));
+        let names = rule(folder, name, "SOURCES").unwrap_or_else(|| format!("{name}.c {name}.f90 {name}.f"));
         names.split_whitespace().map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
     }
 
     fn build(
         &self,
+        folder: &str,
         sources: &[PathBuf],
         defined: &[String],
         program: &Path,
@@ -224,16 +302,16 @@ impl<'a> Built<'a> {
                 continue;
             }
             let object = program.with_extension("c.o");
-            let (is_good, text) =
-                said(self.compiler(false).args(["-DRMA_MPI_FINT", "-c"]).arg(source).arg("-o").arg(&object))?;
+            let (is_good, text) = said(self.compiler(false).arg("-c").arg(source).arg("-o").arg(&object))?;
             if !is_good {
                 return Ok(Err(first_error(&text).to_owned()));
             }
             link.arg(object);
         }
-        match is_fortran {
-            true => link.arg("mtest_f08.o"),
-            false => link.args(self.objects()).args(["-lm", "-lpthread"]),
+        let common = FORTRAN.iter().find(|(below, _)| is_fortran && folder.starts_with(below));
+        match common {
+            Some((_, source)) => link.arg(Path::new(source).with_extension("o")),
+            None => link.args(self.objects()).args(["-lm", "-lpthread"]),
         };
         let (is_good, text) = said(&mut link)?;
         Ok(if is_good { Ok(()) } else { Err(first_error(&text).to_owned()) })
@@ -243,6 +321,20 @@ impl<'a> Built<'a> {
         let stem = |source: &&str| Path::new(source).file_stem().unwrap_or_default().to_owned();
         COMMON.iter().map(move |source| PathBuf::from(stem(source)).with_extension("o"))
     }
+}
+
+/// Writes what a folder's sources include as its configuration would.
+fn configure(folder: &Path, into: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if let Some(name) =
+            name.to_str().and_then(|name| name.strip_suffix(".in")).filter(|name| name.ends_with(".h"))
+        {
+            let text = std::fs::read_to_string(entry.path())?.replace(ADDRESS.0, ADDRESS.1);
+            std::fs::write(into.join(name), text)?;
+        }
+    }
+    Ok(())
 }
 
 /// What a folder's rules say of a test.
@@ -282,8 +374,13 @@ mod tests {
             environment: vec![("A".into(), "b".into())],
             limit_s: 600,
             gigabytes: 4.3,
+            end: End::GOOD,
         };
         assert_eq!(one, Some(expected));
+        let end = Listed::parse("errfatal 1 resultTest=TestErrFatal").unwrap().end;
+        assert!(end.is_met(false, false) && !end.is_met(true, true));
+        let end = Listed::parse("abort 4 resultTest=TestStatusNoErrors").unwrap().end;
+        assert!(end.is_met(false, true) && !end.is_met(false, false));
         assert_eq!(Listed::parse("# a comment 4"), None);
         assert_eq!(Listed::parse("@rmadir@"), None);
     }
