@@ -5,7 +5,7 @@
 
 #![allow(missing_docs)]
 
-use rma_tests::c::{Library, Plan, Source, run};
+use rma_tests::c::{Built, Library, Plan, Source, run, sources, workshop};
 use rma_tests::job::{Job, is_second_pass, program};
 use rma_tests::paths::PATHS;
 use std::path::Path;
@@ -31,12 +31,13 @@ const SUBJECTS: [&str; 12] = [
 ];
 
 /// One of each subject that has its own code in the guest.
-const FEW: [&str; 11] = [
+const FEW: [&str; 12] = [
     "atomic_types",
     "errhandler_win",
     "type_derived",
     "win_alloc_mem",
     "win_attributes",
+    "win_freed_at_end",
     "type_large_counts",
     "win_names_and_info",
     "win_profiled",
@@ -223,6 +224,73 @@ fn the_thread_starts_with_the_first_window() {
             assert!(ended.stdout.contains(&line), "{name}: {}", ended.stdout);
         }
     }
+}
+
+/// A program that waits in a call of the host serves others there, and needs no thread for it.
+#[test]
+fn windows_are_served_in_waits_of_the_host() {
+    if is_second_pass() {
+        return;
+    }
+    for host in [Library::mpich(), Library::open_mpi()].into_iter().flatten() {
+        let name = host.name;
+        let (job, _folder) = host.one_program(2, &program("rma-guest"), "win_served_in_waits");
+        let ended = job.variables(&[("RMA_AGENT", "0")]).limit(LIMIT).run();
+        assert!(ended.status.success() && ended.stdout.contains("no errors"), "{name}: {ended:#?}");
+    }
+}
+
+/// A rank that does not load the guest is waited for, and the others say so: here the second one, which the launcher gives it as well.
+#[test]
+fn a_rank_without_the_guest_is_missed() {
+    let Some(host) = Library::mpich().filter(|_| !is_second_pass()) else { return };
+    let guest = program("rmarun").with_file_name("librma_guest.so").display().to_string();
+    let (source, folder) = (sources().into_iter().find(|source| source.name == "win_fence"), workshop());
+    let Built::Program(built) = &host.build(&source.into_iter().collect::<Vec<_>>(), folder.path())[0] else {
+        panic!("the program cannot be built");
+    };
+    let by_rank = r#"[ "$PMI_RANK" = 1 ] || LD_PRELOAD="$GUEST" exec "$0" 2> "$SAID"
+        "$0" & until grep -q waits "$SAID"; do sleep 0.1; done; kill -9 $!"#;
+    let said = folder.path().join("said");
+    let variables = [("GUEST", guest.as_str()), ("SAID", &said.display().to_string())];
+    let _ = host.job(2, &["sh", "-c", by_rank], built).variables(&variables).limit(LIMIT).run();
+    let said = std::fs::read_to_string(said).unwrap_or_default();
+    assert!(said.contains("rank 0 waits in MPI_Init: each rank has to load"), "{said}");
+}
+
+/// A session has no world that the library could join.
+#[test]
+fn windows_of_sessions_are_the_hosts_and_it_is_said() {
+    let Some(host) = Library::mpich().filter(|_| !is_second_pass()) else { return };
+    let (job, _folder) = host.one_program(2, &program("rma-guest"), "win_of_session");
+    let ended = job.variables(&[("RMA_GUEST_VERBOSE", "1")]).limit(LIMIT).run();
+    assert!(ended.status.success() && ended.stdout.contains("no errors"), "{ended:#?}");
+    assert_eq!(ended.stderr.matches("windows are the host's: the library has not").count(), 2, "{ended:#?}");
+}
+
+/// What is neither MPICH nor Open MPI, nor has the standard ABI, keeps its windows.
+#[test]
+fn windows_of_an_unknown_mpi_are_its_own() {
+    let guest = program("rmarun").with_file_name("librma_guest.so");
+    if !guest.is_file() || is_second_pass() {
+        println!("skipped: librma_guest.so is not built, or this is the second pass");
+        return;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("unknown-mpi/mpi.c");
+    let folder = workshop();
+    let (library, built) = (folder.path().join("libmpi.so"), folder.path().join("program"));
+    for words in [
+        &["-shared".as_ref(), "-fPIC".as_ref(), "-o".as_ref(), library.as_os_str()][..],
+        &["-DPROGRAM".as_ref(), "-o".as_ref(), built.as_os_str(), library.as_os_str()],
+    ] {
+        let status = Command::new("cc").arg(&source).args(words).status();
+        assert!(status.is_ok_and(|status| status.success()), "{words:?}");
+    }
+    let mut command = Command::new(&built);
+    command.env("LD_LIBRARY_PATH", folder.path()).env("LD_PRELOAD", &guest);
+    let ended = Job::command(command).limit(LIMIT).run();
+    assert!(ended.status.success() && ended.stdout.contains("no errors"), "{ended:#?}");
+    assert!(ended.stderr.contains("whose ABI is not known here: Nobody's MPI 1.0"), "{ended:#?}");
 }
 
 /// Both names of every call that the guest has: profilers and Fortran's bindings use either.

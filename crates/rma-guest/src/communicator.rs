@@ -11,8 +11,8 @@ use crate::table::Table;
 use crate::{ours, report, theirs, world};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::{Once, OnceLock};
 
 static KNOWN: Table<16> = Table::new();
 
@@ -35,6 +35,7 @@ pub(crate) fn enter_predefined() {
 pub(crate) unsafe fn find(comm: Handle) -> Option<Handle> {
     let comm = handle(comm);
     if !world::is_running() {
+        say_why_none();
         return None;
     }
     let known = KNOWN.find(comm).unwrap_or_else(|| {
@@ -42,6 +43,15 @@ pub(crate) unsafe fn find(comm: Handle) -> Option<Handle> {
         unsafe { meet(comm) }.unwrap_or(LEFT)
     });
     (known != LEFT).then_some(known)
+}
+
+/// Sessions alone, and `RMA_GUEST=0`, start no library: said once.
+#[cold]
+fn say_why_none() {
+    static SAYS: Once = Once::new();
+    SAYS.call_once(|| {
+        report::say(|| "windows are the host's: the library has not been started by MPI_Init".to_owned());
+    });
 }
 
 /// All ranks find out together; `None` when there is nothing to find out.

@@ -38,6 +38,7 @@ mod ours;
 mod places;
 mod report;
 mod request;
+mod served;
 mod start;
 mod table;
 mod theirs;

@@ -1,9 +1,10 @@
 //! Functions of this project's library that the guest itself calls.
 
-use crate::abi::{Count, Handle};
+use crate::abi::{Aint, Count, Handle};
 use crate::library::{Symbol, declare};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
+use std::ptr::null_mut;
 
 /// The allgather that a start is made of.
 pub(crate) type Gather = unsafe extern "C" fn(*const c_void, c_int, *mut c_void, *mut c_void) -> c_int;
@@ -48,8 +49,9 @@ declare! { of_own:
     fn win_set_errhandler = c"PMPI_Win_set_errhandler"(win: Handle, handler: Handle);
     fn win_get_attr = c"PMPI_Win_get_attr"(win: Handle, key: c_int, value: *mut c_void, flag: *mut c_int);
     fn win_free = c"PMPI_Win_free"(win: *mut Handle);
+    fn shared_query = c"PMPI_Win_shared_query"(win: Handle, rank: c_int, size: *mut Aint, unit: *mut c_int, base: *mut c_void);
+    fn iprobe = c"PMPI_Iprobe"(from: c_int, tag: c_int, comm: Handle, flag: *mut c_int, status: *mut c_void);
     fn test = c"PMPI_Test"(request: *mut Handle, flag: *mut c_int, status: *mut c_void);
-    fn wait = c"PMPI_Wait"(request: *mut Handle, status: *mut c_void);
     fn request_free = c"PMPI_Request_free"(request: *mut Handle);
     fn type_commit = c"PMPI_Type_commit"(kind: *mut Handle);
     fn type_free = c"PMPI_Type_free"(kind: *mut Handle);
@@ -102,4 +104,11 @@ pub(crate) fn return_errors_of_comm(comm: Handle) {
 pub(crate) fn return_errors_of_window(win: Handle) {
     // SAFETY: a window of this library's.
     let _ = unsafe { win_set_errhandler(win, ERRORS_RETURN) };
+}
+
+/// Has the library take what has come, and send what can be sent.
+pub(crate) fn step() {
+    let mut flag = 0;
+    // SAFETY: a communicator of the library's, on which there are no messages, and room for a flag.
+    let _ = unsafe { iprobe(0, 0, SELF, &raw mut flag, null_mut()) };
 }

@@ -63,15 +63,15 @@ pub(crate) unsafe fn enter(mut own: Handle, win: Handle, to: *mut c_void) -> c_i
     0
 }
 
-/// Looks at those of these requests that are the library's; with `wait` until they have ended. The host finds that they have.
+/// Looks at those of these requests that are the library's. The host finds that they have ended.
 ///
 /// # Safety
 /// As many handles of requests.
-pub(crate) unsafe fn advance(requests: *const c_void, count: usize, wait: bool) -> c_int {
+pub(crate) unsafe fn advance(requests: *const c_void, count: usize) -> c_int {
     let mut code = 0;
     for index in 0..count {
         // SAFETY: as the caller promises.
-        let one = unsafe { settle(read_handle(requests, index), wait) };
+        let one = unsafe { settle(read_handle(requests, index)) };
         code = if code == 0 { one } else { code };
     }
     code
@@ -81,20 +81,16 @@ pub(crate) unsafe fn advance(requests: *const c_void, count: usize, wait: bool) 
 ///
 /// # Safety
 /// A request of the host.
-pub(crate) unsafe fn settle(request: Handle, wait: bool) -> c_int {
+pub(crate) unsafe fn settle(request: Handle) -> c_int {
     let request = handle(request);
     let Some(found) = UNDER_WAY.find(request) else { return 0 };
     let under_way = found as *mut UnderWay;
-    let (mut own, mut flag) = (0, 1);
+    let (mut own, mut flag) = (0, 0);
     // SAFETY: a value is the address of what `enter` has made until the key is removed below. The program completes a request in
     // one thread.
     unsafe {
         own = (*under_way).own.max(own);
-        let code = if wait {
-            ours::wait(&raw mut own, null_mut())
-        } else {
-            ours::test(&raw mut own, &raw mut flag, null_mut())
-        };
+        let code = ours::test(&raw mut own, &raw mut flag, null_mut());
         (*under_way).own = own;
         if code == 0 && flag == 0 {
             return 0;

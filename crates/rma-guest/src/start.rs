@@ -1,13 +1,17 @@
 //! Start and end: the library joins with an allgather of the host, all ranks of the world or none.
 
 use crate::abi::{Handle, STANDARD};
+use crate::attribute::not_copied;
 use crate::library::{host, own};
 use crate::memory::{read_handle, set_mask, write_handle};
 use crate::{at_once, communicator, datatype, operation, ours, places, report, theirs, window, world};
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Ranks that leave MPI_Init of the host together come to the guest sooner.
+const LATE: Duration = Duration::from_secs(10);
 
 /// The host's duplicate of its world, for the allgather.
 static WORLD: Mutex<Option<Handle>> = Mutex::new(None);
@@ -25,7 +29,11 @@ pub(crate) fn begin() {
     if std::env::var_os("RMA_GUEST").is_some_and(|value| value == "0") || host().is_own {
         return;
     }
-    let began = Instant::now();
+    let (began, said) = (Instant::now(), version());
+    if !host().is_one_that_says(&said) {
+        eprintln!("rma-guest: all windows are the host's, whose ABI is not known here: {said}");
+        return;
+    }
     let constants = &host().constants;
     set_mask(constants.mask);
     let (mut rank, mut size) = (0, 0);
@@ -35,7 +43,7 @@ pub(crate) fn begin() {
         theirs::comm_size(constants.comm_world, &raw mut size);
     }
     world::know(rank, size);
-    tell_host();
+    report::say(|| format!("the host is {said} ({:?}, {})", host().family, host().file.display()));
     let loaded = own().and_then(|own| {
         if at_once::open(own.object) { Ok(()) } else { Err("libmpi_abi.so.1 is not of the same build") }
     });
@@ -61,6 +69,7 @@ pub(crate) fn begin() {
     operation::enter_predefined();
     communicator::enter_predefined();
     world::open();
+    end_with_self();
     report::say(|| {
         let file = own().map(|own| own.file.display().to_string()).unwrap_or_default();
         let took = began.elapsed().as_secs_f64() * 1e3;
@@ -70,8 +79,24 @@ pub(crate) fn begin() {
     });
 }
 
+/// Has the library end with the attributes of the host's `MPI_COMM_SELF`, which are deleted first of all that ends, the last one first (MPI
+/// 5.0 §11.2.4): this one after those of the program, whose functions may use windows.
+fn end_with_self() {
+    let mut key = 0;
+    // SAFETY: functions of this crate, room for a key, and a communicator of the host's.
+    unsafe {
+        theirs::comm_create_keyval(not_copied, on_end, &raw mut key, null_mut());
+        theirs::comm_set_attr(host().constants.comm_self, key, null_mut());
+    }
+}
+
+unsafe extern "C" fn on_end(_: Handle, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+    end();
+    0
+}
+
 /// MPI of the host is about to end. Collective over its world.
-pub(crate) fn end() {
+fn end() {
     if !world::close() {
         return;
     }
@@ -116,36 +141,48 @@ unsafe fn join(rank: c_int, size: c_int) -> Result<(), String> {
 unsafe extern "C" fn gather(mine: *const c_void, len: c_int, all: *mut c_void, _: *mut c_void) -> c_int {
     let (Some(world), byte) = (*WORLD.lock(), host().constants.byte) else { return 1 };
     // SAFETY: the library gives as many bytes, and room for as many of each rank.
-    unsafe { theirs::allgather(mine, len, byte, all, len, byte, world) }
+    meet(|request| unsafe { theirs::iallgather(mine, len, byte, all, len, byte, world, request) })
 }
 
 /// Whether it holds on all ranks of the world.
 fn all_agree(holds: bool) -> bool {
     let constants = &host().constants;
     let (mine, mut all) = (c_int::from(holds), 0);
-    // SAFETY: a number each; all ranks are here.
-    let code = unsafe {
-        theirs::allreduce(
-            (&raw const mine).cast(),
-            (&raw mut all).cast(),
-            1,
-            constants.int,
-            constants.min,
-            constants.comm_world,
-        )
-    };
+    let (from, to) = ((&raw const mine).cast(), (&raw mut all).cast());
+    // SAFETY: a number each, which stay until all ranks have come.
+    let code = meet(|request| unsafe {
+        theirs::iallreduce(from, to, 1, constants.int, constants.min, constants.comm_world, request)
+    });
     code == 0 && all == 1
 }
 
-fn tell_host() {
-    report::say(|| {
-        let (mut text, mut len) = (vec![0; 8193], 0);
-        // SAFETY: room for the longest text of any host.
-        let text = unsafe {
-            theirs::library_version(text.as_mut_ptr(), &raw mut len);
-            CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
-        };
-        let line: Vec<_> = text.lines().next().unwrap_or_default().split_whitespace().collect();
-        format!("the host is {} ({:?}, {})", line.join(" "), host().family, host().file.display())
-    });
+/// Carries out a collective call of the host. A rank without the guest does not come: those that wait for it say so, if the host does not
+/// take another call of that rank for this one.
+fn meet(begin: impl FnOnce(*mut c_void) -> c_int) -> c_int {
+    let (began, mut has_said) = (Instant::now(), false);
+    let (mut room, mut has_ended, mut status) = ([0usize; 1], 0, [0usize; 8]);
+    let request: *mut c_void = room.as_mut_ptr().cast();
+    let mut code = begin(request);
+    while code == 0 && has_ended == 0 {
+        // SAFETY: the request that the call has given, a flag, and room for the status of any ABI.
+        code = unsafe { theirs::test(request, &raw mut has_ended, status.as_mut_ptr().cast()) };
+        if !has_said && began.elapsed() > LATE {
+            has_said = true;
+            let rank = world::rank();
+            eprintln!("rma-guest: rank {rank} waits in MPI_Init: each rank has to load librma_guest.so");
+        }
+        std::thread::yield_now();
+    }
+    code
+}
+
+/// The first line of what the host says that it is.
+fn version() -> String {
+    let (mut text, mut len) = (vec![0; 8193], 0);
+    // SAFETY: room for the longest text of any host.
+    let text = unsafe {
+        theirs::library_version(text.as_mut_ptr(), &raw mut len);
+        CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
+    };
+    text.lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -32,8 +32,14 @@ declare! { of_host:
     fn group_size = c"PMPI_Group_size"(group: Handle, size: *mut c_int);
     fn group_translate_ranks = c"PMPI_Group_translate_ranks"(from: Handle, n: c_int, ranks: *const c_int, to: Handle, answers: *mut c_int);
     fn group_free = c"PMPI_Group_free"(group: *mut c_void);
-    fn allgather = c"PMPI_Allgather"(mine: *const c_void, n: c_int, kind: Handle, all: *mut c_void, each: c_int, kinds: Handle, comm: Handle);
+    fn iallgather = c"PMPI_Iallgather"(mine: *const c_void, n: c_int, kind: Handle, all: *mut c_void, each: c_int, kinds: Handle, comm: Handle, request: *mut c_void);
     fn allreduce = c"PMPI_Allreduce"(mine: *const c_void, all: *mut c_void, n: c_int, kind: Handle, op: Handle, comm: Handle);
+    fn iallreduce = c"PMPI_Iallreduce"(mine: *const c_void, all: *mut c_void, n: c_int, kind: Handle, op: Handle, comm: Handle, request: *mut c_void);
+    fn irecv = c"PMPI_Irecv"(to: *mut c_void, n: c_int, kind: Handle, from: c_int, tag: c_int, comm: Handle, request: *mut c_void);
+    fn iprobe = c"PMPI_Iprobe"(from: c_int, tag: c_int, comm: Handle, flag: *mut c_int, status: *mut c_void);
+    fn improbe = c"PMPI_Improbe"(from: c_int, tag: c_int, comm: Handle, flag: *mut c_int, message: *mut c_void, status: *mut c_void);
+    fn ibarrier = c"PMPI_Ibarrier"(comm: Handle, request: *mut c_void);
+    fn test = c"PMPI_Test"(request: *mut c_void, flag: *mut c_int, status: *mut c_void);
     fn errhandler_free = c"PMPI_Errhandler_free"(handler: *mut c_void);
     fn comm_set_errhandler = c"PMPI_Comm_set_errhandler"(comm: Handle, handler: Handle);
     fn comm_get_errhandler = c"PMPI_Comm_get_errhandler"(comm: Handle, handler: *mut c_void);

@@ -6,7 +6,7 @@ use crate::errors::{Failure, settle};
 use crate::library::host;
 use crate::memory::{handle, read_handle, write_handle};
 use crate::table::Table;
-use crate::{ours, places, report, theirs};
+use crate::{ours, places, report, served, theirs};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -41,6 +41,7 @@ pub(crate) unsafe fn enter(call: &str, mut own: Handle, comm: Handle, to: *mut c
         ours::return_errors_of_window(own);
         KNOWN.insert(win, own);
         places::enter(win, |to| ours::place(own, to));
+        served::note(win, own, comm);
         write_handle(to, win);
         report::say(|| format!("{call}: the window is taken over"));
     }
@@ -109,6 +110,7 @@ pub(crate) unsafe fn leave(mut own: Handle, at: *mut c_void) -> c_int {
         // may have got the handle anew.
         let code = theirs::win_free(at);
         KNOWN.remove_if(win, own_before);
+        served::forget(win);
         code
     }
 }

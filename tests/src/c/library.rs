@@ -262,7 +262,7 @@ impl Library {
 ///
 /// # Panics
 /// When it cannot be made.
-pub(super) fn workshop() -> TempDir {
+pub fn workshop() -> TempDir {
     tempfile::tempdir().expect("a directory can be made")
 }
 

@@ -8,6 +8,6 @@ mod library;
 mod run;
 mod source;
 
-pub use library::{Built, Library};
+pub use library::{Built, Library, workshop};
 pub use run::{Plan, check_missing, run};
 pub use source::{Expect, Source, missing, sources};

@@ -1,18 +1,20 @@
-//! Calls of the host that complete requests: operations of the library under way are asked first.
+//! Calls of the host that complete requests: operations of the library under way are asked first. Those that wait do so by looks, while there
+//! are such operations, or windows that others reach by packets.
 
 use super::entry;
 use crate::abi::Handle;
 use crate::memory::read_handle;
 use crate::request::{advance, is_any_under_way, release, settle};
+use crate::served::{is_any, until};
 use std::ffi::{c_int, c_void};
 
-/// Functions that wait until all have ended, or look once.
+/// Functions that look once.
 macro_rules! asking {
-    ($($wait:literal: fn $name:ident($count:ident, $requests:ident $(, $arg:ident: $ty:ty)*);)*) => {
+    ($(fn $name:ident($count:ident, $requests:ident $(, $arg:ident: $ty:ty)*);)*) => {
         entry! {$(
             fn $name($count: c_int, $requests: *mut c_void $(, $arg: $ty)*); |host, own| {
                 if is_any_under_way() && $count > 0 {
-                    let code = advance($requests, $count as usize, $wait);
+                    let code = advance($requests, $count as usize);
                     if code != 0 {
                         return code;
                     }
@@ -24,31 +26,36 @@ macro_rules! asking {
 }
 
 asking! {
-    true: fn MPI_Waitall(count, requests, statuses: *mut c_void);
-    false: fn MPI_Testall(count, requests, flag: *mut c_int, statuses: *mut c_void);
-    false: fn MPI_Testany(count, requests, index: *mut c_int, flag: *mut c_int, status: *mut c_void);
-    false: fn MPI_Testsome(count, requests, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void);
-    false: fn MPI_Request_get_status_all(count, requests, flag: *mut c_int, statuses: *mut c_void);
-    false: fn MPI_Request_get_status_any(count, requests, index: *mut c_int, flag: *mut c_int, status: *mut c_void);
-    false: fn MPI_Request_get_status_some(count, requests, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void);
+    fn MPI_Testall(count, requests, flag: *mut c_int, statuses: *mut c_void);
+    fn MPI_Testany(count, requests, index: *mut c_int, flag: *mut c_int, status: *mut c_void);
+    fn MPI_Testsome(count, requests, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void);
+    fn MPI_Request_get_status_all(count, requests, flag: *mut c_int, statuses: *mut c_void);
+    fn MPI_Request_get_status_any(count, requests, index: *mut c_int, flag: *mut c_int, status: *mut c_void);
+    fn MPI_Request_get_status_some(count, requests, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void);
+}
+
+/// Whether the host's own wait is not enough.
+fn is_by_looks() -> bool {
+    is_any_under_way() || is_any()
 }
 
 entry! {
     /// `MPI_Wait`.
     fn MPI_Wait(request: *mut c_void, status: *mut c_void); |host, own| {
-        if is_any_under_way() && !request.is_null() {
-            let code = settle(read_handle(request, 0), true);
-            if code != 0 {
-                return code;
-            }
+        if !is_by_looks() {
+            return host(request, status);
         }
-        host(request, status)
+        let mut flag = 0;
+        until(|| {
+            let code = MPI_Test::body(request, &raw mut flag, status);
+            (code != 0 || flag != 0).then_some(code)
+        })
     }
 
     /// `MPI_Test`.
     fn MPI_Test(request: *mut c_void, flag: *mut c_int, status: *mut c_void); |host, own| {
         if is_any_under_way() && !request.is_null() {
-            let code = settle(read_handle(request, 0), false);
+            let code = settle(read_handle(request, 0));
             if code != 0 {
                 return code;
             }
@@ -59,7 +66,7 @@ entry! {
     /// `MPI_Request_get_status`.
     fn MPI_Request_get_status(request: Handle, flag: *mut c_int, status: *mut c_void); |host, own| {
         if is_any_under_way() {
-            let code = settle(request, false);
+            let code = settle(request);
             if code != 0 {
                 return code;
             }
@@ -67,29 +74,39 @@ entry! {
         host(request, flag, status)
     }
 
-    /// `MPI_Waitany`: by looks at both libraries, while an operation of ours is under way.
-    fn MPI_Waitany(count: c_int, requests: *mut c_void, index: *mut c_int, status: *mut c_void); |host, own| {
-        while is_any_under_way() && count > 0 {
-            let mut flag = 0;
-            let code = MPI_Testany::body(count, requests, index, &raw mut flag, status);
-            if code != 0 || flag != 0 {
-                return code;
-            }
-            std::thread::yield_now();
+    /// `MPI_Waitall`.
+    fn MPI_Waitall(count: c_int, requests: *mut c_void, statuses: *mut c_void); |host, own| {
+        if !is_by_looks() {
+            return host(count, requests, statuses);
         }
-        host(count, requests, index, status)
+        let mut flag = 0;
+        until(|| {
+            let code = MPI_Testall::body(count, requests, &raw mut flag, statuses);
+            (code != 0 || flag != 0).then_some(code)
+        })
     }
 
-    /// `MPI_Waitsome`, likewise.
-    fn MPI_Waitsome(count: c_int, requests: *mut c_void, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void); |host, own| {
-        while is_any_under_way() && count > 0 {
-            let code = MPI_Testsome::body(count, requests, done, indices, statuses);
-            if code != 0 || done.read() != 0 {
-                return code;
-            }
-            std::thread::yield_now();
+    /// `MPI_Waitany`.
+    fn MPI_Waitany(count: c_int, requests: *mut c_void, index: *mut c_int, status: *mut c_void); |host, own| {
+        if !is_by_looks() {
+            return host(count, requests, index, status);
         }
-        host(count, requests, done, indices, statuses)
+        let mut flag = 0;
+        until(|| {
+            let code = MPI_Testany::body(count, requests, index, &raw mut flag, status);
+            (code != 0 || flag != 0).then_some(code)
+        })
+    }
+
+    /// `MPI_Waitsome`.
+    fn MPI_Waitsome(count: c_int, requests: *mut c_void, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void); |host, own| {
+        if !is_by_looks() || done.is_null() {
+            return host(count, requests, done, indices, statuses);
+        }
+        until(|| {
+            let code = MPI_Testsome::body(count, requests, done, indices, statuses);
+            (code != 0 || done.read() != 0).then_some(code)
+        })
     }
 
     /// `MPI_Request_free`.

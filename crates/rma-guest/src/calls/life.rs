@@ -1,4 +1,4 @@
-//! Start and end of MPI.
+//! Start of MPI. Its end is found out by an attribute ([`start`]).
 
 use super::entry;
 use crate::start;
@@ -23,11 +23,5 @@ entry! {
             start::begin();
         }
         code
-    }
-
-    /// `MPI_Finalize`.
-    fn MPI_Finalize(); |host, own| {
-        start::end();
-        host()
     }
 }

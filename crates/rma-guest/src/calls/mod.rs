@@ -11,5 +11,6 @@ mod life;
 mod memory;
 mod query;
 mod synchronize;
+mod waiting;
 
 use declare::{entry, first_at_once, on_window, translated, with_request};

@@ -50,7 +50,15 @@ fn find() -> Option<Host> {
     })
 }
 
+/// What libraries with MPICH's ABI say in their first line: MPICH and MVAPICH, those made of them, and Intel's.
+const KIN_OF_MPICH: [&str; 2] = ["PICH", "Intel"];
+
 impl Host {
+    /// Whether a library that says so has the ABI that it is taken for: MPICH's has no sign of its own.
+    pub(crate) fn is_one_that_says(&self, version: &str) -> bool {
+        self.family != Family::Mpich || KIN_OF_MPICH.iter().any(|name| version.contains(name))
+    }
+
     /// The handle of a predefined object; 0 where the host has none.
     pub(crate) fn handle_of(&self, named: &crate::abi::Named) -> usize {
         match self.family {

@@ -1,0 +1,67 @@
+//! Calls of the host in which a program waits for other ranks, beside those that complete requests: windows are served in them.
+
+use super::entry;
+use crate::abi::Handle;
+use crate::served::{is_any, until};
+use crate::theirs;
+use std::ffi::{c_int, c_void};
+
+entry! {
+    /// `MPI_Barrier`.
+    fn MPI_Barrier(comm: Handle); |host, own| {
+        if !is_any() {
+            return host(comm);
+        }
+        let mut status = [0usize; 8];
+        through(status.as_mut_ptr().cast(), |request| theirs::ibarrier(comm, request))
+    }
+
+    /// `MPI_Recv`.
+    fn MPI_Recv(to: *mut c_void, n: c_int, kind: Handle, from: c_int, tag: c_int, comm: Handle, status: *mut c_void); |host, own| {
+        if !is_any() {
+            return host(to, n, kind, from, tag, comm, status);
+        }
+        through(status, |request| theirs::irecv(to, n, kind, from, tag, comm, request))
+    }
+
+    /// `MPI_Probe`.
+    fn MPI_Probe(from: c_int, tag: c_int, comm: Handle, status: *mut c_void); |host, own| {
+        if !is_any() {
+            return host(from, tag, comm, status);
+        }
+        let mut flag = 0;
+        until(|| {
+            let code = theirs::iprobe(from, tag, comm, &raw mut flag, status);
+            (code != 0 || flag != 0).then_some(code)
+        })
+    }
+
+    /// `MPI_Mprobe`.
+    fn MPI_Mprobe(from: c_int, tag: c_int, comm: Handle, message: *mut c_void, status: *mut c_void); |host, own| {
+        if !is_any() {
+            return host(from, tag, comm, message, status);
+        }
+        let mut flag = 0;
+        until(|| {
+            let code = theirs::improbe(from, tag, comm, &raw mut flag, message, status);
+            (code != 0 || flag != 0).then_some(code)
+        })
+    }
+}
+
+/// A blocking call as its form with a request, and the end of that.
+///
+/// # Safety
+/// A status of the program's, or room for one.
+unsafe fn through(status: *mut c_void, begin: impl FnOnce(*mut c_void) -> c_int) -> c_int {
+    let (mut room, mut flag) = ([0usize; 1], 0);
+    let request: *mut c_void = room.as_mut_ptr().cast();
+    match begin(request) {
+        0 => until(|| {
+            // SAFETY: as the caller promises; the request that the call has given, and room for a flag.
+            let code = unsafe { theirs::test(request, &raw mut flag, status) };
+            (code != 0 || flag != 0).then_some(code)
+        }),
+        code => code,
+    }
+}
