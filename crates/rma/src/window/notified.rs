@@ -27,7 +27,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
         disp: usize,
         counter: u32,
     ) -> Result<()> {
-        put(&self.access.parts().core, origin, self.access.rank(target, "put_notify")?, disp, counter)
+        put(&self.access, origin, self.access.rank(target, "put_notify")?, disp, counter)
     }
 
     /// As [`Epoch::put_notify`], for one element that needs no buffer.
@@ -171,7 +171,7 @@ impl<'scope, T: Element> Target<'scope, T, Lock> {
     /// See [`rma_core::notify::Notifying::put`].
     #[inline]
     pub fn put_notify(&self, origin: &'scope [T], disp: usize, counter: u32) -> Result<()> {
-        put(&self.parts().core, origin, self.target(), disp, counter)
+        put(self.access(), origin, self.target(), disp, counter)
     }
 
     /// As [`Target::put_notify`], for one element that needs no buffer.
@@ -225,10 +225,20 @@ impl<'scope, T: Number> Target<'scope, T, Lock> {
 }
 
 #[inline]
-fn put<T: Element>(core: &Core, origin: &[T], target: Rank, disp: usize, counter: u32) -> Result<()> {
+fn put<T: Element>(
+    access: &Access<'_, T>,
+    origin: &[T],
+    target: Rank,
+    disp: usize,
+    counter: u32,
+) -> Result<()> {
     // SAFETY: the callers have the buffer borrowed for the scope, which completes its operations before it ends.
     let origin = unsafe { read_span(origin) };
-    core.call(|window| window.notifying(counter).put(origin, target, Disp(disp as u64)))
+    let disp = Disp(disp as u64);
+    if access.try_put_notify(origin, target, disp, counter) {
+        return Ok(());
+    }
+    access.call(|window| window.notifying(counter).put(origin, target, disp))
 }
 
 #[inline]
@@ -239,8 +249,13 @@ fn put_value<T: Element>(
     disp: usize,
     counter: u32,
 ) -> Result<()> {
-    let put =
-        |window: &window::Window, origin| window.notifying(counter).put(origin, target, Disp(disp as u64));
+    let disp = Disp(disp as u64);
+    // SAFETY: what is done now reads the value now.
+    let now = unsafe { read_span(std::slice::from_ref(&value)) };
+    if access.try_put_notify(now, target, disp, counter) {
+        return Ok(());
+    }
+    let put = |window: &window::Window, origin| window.notifying(counter).put(origin, target, disp);
     access.keep(value, |origin| access.call(|window| put(window, origin)))
 }
 

@@ -129,6 +129,16 @@ impl<'scope, T: Element> Access<'scope, T> {
         self.keep(value, |origin| self.call(|window| window.put(origin, target, disp)))
     }
 
+    /// Stores and raises a counter of the target, where that is a copy and a step on the counter; says whether it has been done.
+    #[inline]
+    pub(super) fn try_put_notify(&self, origin: ReadSpan, target: Rank, disp: Disp, counter: u32) -> bool {
+        let done = self.path.try_put_notify(origin, target, disp, counter);
+        if done == Some(true) {
+            self.plain().wake_notified("put_notify", target);
+        }
+        done.is_some()
+    }
+
     #[inline]
     pub(super) fn get(&self, result: &'scope mut [T], target: Rank, disp: usize) -> Result<()> {
         // SAFETY: as for `put`; the borrow is exclusive.
