@@ -10,6 +10,7 @@ mod dynamic;
 mod errors;
 mod features;
 mod futures;
+mod notices;
 mod random;
 mod sound;
 
