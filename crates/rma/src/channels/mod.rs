@@ -1,6 +1,6 @@
 //! The known channels, and which of them reaches which processes.
 //!
-//! A registry: one line per channel of this project ([`registry`]), and whatever a program adds with [`register`], or a shared
+//! A registry: one line per channel of this project (`registry`), and whatever a program adds with [`register`], or a shared
 //! object with [`load`], before it starts. A [`ChannelKind`] says what its channel is called, what a short packet costs between two processes so far apart,
 //! whether it can be had here, and opens it. [`Preference`] is what `RMA_CHANNEL` says; [`Plan`] is what comes of it.
 //!

@@ -14,7 +14,7 @@
 //! | [`ShortAllToAll`] | blocks travel by powers of two (Bruck) | ⌈log2 P⌉ |
 //! | [`Neighbors`] | along the edges of a topology, all at once | one for each edge |
 //!
-//! Blocking collectives of ranks that share memory need no messages while their data are short ([`crate::runtime`]).
+//! Blocking collectives of ranks that share memory need no messages while their data are short (`crate::runtime`).
 //!
 //! Blocking collectives of the C library move long blocks straight from one program's memory to another's ([`Exchange`],
 //! [`BroadcastInMemory`]); among few ranks, or where the collective slots say that blocks are long, these replace the trees of

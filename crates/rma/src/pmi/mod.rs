@@ -1,7 +1,7 @@
 //! PMI-1, by which the processes of a job find each other: both sides, and the words that they use.
 //!
 //! A rank's side is [`Client`]; it speaks to `rmarun` or any other launcher that has PMI-1. The launcher's side is [`Server`], a state
-//! machine without I/O. [`facts`] are what ranks report to `rmarun` beyond the protocol. Nothing here knows a channel, a message or a window.
+//! machine without I/O. `facts` are what ranks report to `rmarun` beyond the protocol. Nothing here knows a channel, a message or a window.
 
 mod agreed;
 mod client;
