@@ -282,7 +282,8 @@ impl<'a> Built<'a> {
     /// The files of a test, those that are not made from others.
     fn sources(&self, folder: &Path, name: &str) -> Vec<PathBuf> {
         let names = rule(folder, name, "SOURCES").unwrap_or_else(|| format!("{name}.c {name}.f90 {name}.f"));
-        names.split_whitespace().map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
+        let sources = names.split_whitespace().filter(|name| !name.ends_with(".h"));
+        sources.map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
     }
 
     fn build(
