@@ -97,7 +97,7 @@ impl Model {
             }
             _ => {
                 // It is equal to what is there, or not.
-                if op.value % 2 == 0 {
+                if op.value.is_multiple_of(2) {
                     cell[0] = op.value;
                 }
                 return [before[0], 0];
@@ -109,7 +109,7 @@ impl Model {
 
 /// What an operation compares with: what its cell has, or another value.
 fn compared(op: &Operation, before: u64) -> u64 {
-    if op.value % 2 == 0 { before } else { before.wrapping_add(1) }
+    if op.value.is_multiple_of(2) { before } else { before.wrapping_add(1) }
 }
 
 /// Begins an operation without a notice, in an epoch of any kind.
@@ -202,7 +202,7 @@ fn alone(
         assert_eq!(found[0], before);
         begin_locked(locked, op, disp, (origin, result, before), sum)
     }
-    if op.fate % 2 == 0 {
+    if op.fate.is_multiple_of(2) {
         window.exclusive(op.target, |locked| locked_alone(locked, op, disp, buffers, sum))
     } else {
         window.shared(op.target, |locked| locked_alone(locked, op, disp, buffers, sum))
