@@ -4,7 +4,9 @@
  * rank the count of instructions is the same in every run. Callgrind collects in one function here, and what it finds in this
  * program does not count: only the library's instructions, from call to return. */
 #include <mpi.h>
+#if __has_include(<mpix_rma.h>)
 #include <mpix_rma.h>
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +73,7 @@ static int call_compare_and_swap(void)
     return MPI_Compare_and_swap(&value, &expected, &result, MPI_LONG_LONG, TARGET, AT, window);
 }
 
+#ifdef MPIX_HAVE_RMA_NOTIFICATION
 static int call_put_notify(void)
 {
     return MPIX_Put_notify(&value, 1, MPI_LONG_LONG, TARGET, AT, 1, MPI_LONG_LONG, 0, window);
@@ -82,6 +85,7 @@ static int call_wait_notify(void)
     MPI_Count reached;
     return MPIX_Win_wait_notify(window, 0, 0, &reached);
 }
+#endif
 
 static int call_flush(void)
 {
@@ -116,8 +120,10 @@ static const struct {
     {"get_accumulate_8", call_get_accumulate_8, 1, 0},
     {"fetch_and_op", call_fetch_and_op, 1, 0},
     {"compare_and_swap", call_compare_and_swap, 1, 0},
+#ifdef MPIX_HAVE_RMA_NOTIFICATION
     {"put_notify", call_put_notify, 1, 0},
     {"wait_notify", call_wait_notify, 1, 0},
+#endif
     {"flush", call_flush, 1, 0},
     {"lock_unlock", call_lock_unlock, 0, 0},
     {"comm_rank", call_comm_rank, 0, 0},
@@ -137,7 +143,9 @@ int main(int argc, char **argv)
         MPI_Type_vector(CHARACTERS, 1, APART, MPI_CHAR, &every_second);
         MPI_Type_commit(&every_second);
         MPI_Win_allocate(AT * sizeof value + sizeof characters, sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+#ifdef MPIX_HAVE_RMA_NOTIFICATION
         MPIX_Win_set_num_notify(window, MPI_INFO_NULL, 1);
+#endif
         if (calls[i].is_locked)
             MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window);
         for (long n = 0; n < count; n++)

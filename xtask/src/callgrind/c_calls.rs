@@ -1,15 +1,19 @@
 //! The calls of the C library, as an installation has it: instructions from call to return, and no allocation.
 
+use super::guest_calls::GUEST;
 use super::run::Repeated;
 use crate::abi::SONAME;
 use crate::process::succeed;
 use crate::workspace::{INSTALLED, Workspace};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is counted: the call as the program knows it, its names, how many instructions it may have, and whether it must be
-/// free of locks and system calls too. The others serve the channels now and then; the last one is little more than the frame of a call.
-const CALLS: &[(&str, &str, f64, bool)] = &[
+/// free of locks and system calls too.
+pub(super) type Counted = (&'static str, &'static str, f64, bool);
+
+/// Those that may have locks serve the channels now and then; the last one is little more than the frame of a call.
+const CALLS: &[Counted] = &[
     ("put", "MPI_Put", 66.0, true),
     ("put_100th", "MPI_Put in the 100th window", 66.0, true),
     ("put_characters", "MPI_Put of 1,000 characters two bytes apart", 6_200.0, false),
@@ -28,16 +32,28 @@ const CALLS: &[(&str, &str, f64, bool)] = &[
 ];
 
 const PACKAGE: &str = "rma-capi";
-const SOURCE: &str = "crates/rma-bench/c-counted/calls_counted.c";
-const PROGRAM: &str = "calls-counted";
+pub(super) const SOURCE: &str = "crates/rma-bench/c-counted/calls_counted.c";
+pub(super) const PROGRAM: &str = "calls-counted";
+/// The objects that are this project's.
+const OWN: &[&str] = &[PROGRAM, SONAME, GUEST];
 
 /// Prints a row for each call; answers what is wrong.
 pub(super) fn count(workspace: &Workspace, n: u64, list: bool) -> Result<Vec<String>, String> {
     let program = build(workspace)?;
-    let mut findings = Vec::new();
     println!("| C call | instructions |\n| --- | --- |");
-    for (call, names, most, must_be_pure) in CALLS {
-        let repeated = Repeated { program: &program, call, function: &format!("call_{call}") };
+    count_in(workspace, (n, list), (&program, None), CALLS)
+}
+
+/// Counts calls in a program, and in what is loaded before it.
+pub(super) fn count_in(
+    workspace: &Workspace,
+    (n, list): (u64, bool),
+    (program, preload): (&Path, Option<&Path>),
+    calls: &[Counted],
+) -> Result<Vec<String>, String> {
+    let mut findings = Vec::new();
+    for (call, names, most, must_be_pure) in calls {
+        let repeated = Repeated { program, preload, call, function: &format!("call_{call}") };
         let (instructions, profile) =
             repeated.measure(workspace, n, |profile| profile.instructions_outside(PROGRAM))?;
         println!("| `{names}` | {instructions:.1} |");
@@ -47,7 +63,7 @@ pub(super) fn count(workspace: &Workspace, n: u64, list: bool) -> Result<Vec<Str
         if instructions >= *most {
             findings.push(format!("{names} has {instructions:.1} instructions, not under {most}"));
         }
-        let impurities = if *must_be_pure { profile.impurities(&[PROGRAM, SONAME]) } else { Vec::new() };
+        let impurities = if *must_be_pure { profile.impurities(OWN) } else { Vec::new() };
         let executed = profile.allocations().into_iter().chain(impurities);
         findings.extend(executed.map(|what| format!("{names} executes {what}")));
     }

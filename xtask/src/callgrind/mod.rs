@@ -2,6 +2,7 @@
 
 mod c_calls;
 mod command;
+mod guest_calls;
 mod profile;
 mod run;
 mod rust_calls;

@@ -9,6 +9,8 @@ use std::process::Command;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repeated<'a> {
     pub(super) program: &'a Path,
+    /// What is loaded before it.
+    pub(super) preload: Option<&'a Path>,
     pub(super) call: &'a str,
     /// The function that callgrind collects in.
     pub(super) function: &'a str,
@@ -31,9 +33,13 @@ impl Repeated<'_> {
 
     /// The profile of `count` calls.
     fn profile(self, workspace: &Workspace, count: u64) -> Result<Profile, String> {
-        let Self { program, call, function } = self;
+        let Self { program, preload, call, function } = self;
         let file: PathBuf = workspace.target().join(format!("callgrind.{call}.{count}.out"));
-        let output = Command::new("valgrind")
+        let mut valgrind = Command::new("valgrind");
+        if let Some(preload) = preload {
+            valgrind.env("LD_PRELOAD", preload);
+        }
+        let output = valgrind
             .arg("--tool=callgrind")
             .arg(format!("--callgrind-out-file={}", file.display()))
             .arg(format!("--toggle-collect={function}"))
