@@ -66,6 +66,8 @@ of_library! {
     fn unlock = c"rma_guest_unlock"(rank: c_int, place: &'static Place);
     fn flush = c"rma_guest_flush"(rank: c_int, place: &'static Place);
     fn flush_all = c"rma_guest_flush_all"(place: &'static Place);
+    fn flush_local = c"rma_guest_flush_local"(rank: c_int, place: &'static Place);
+    fn flush_local_all = c"rma_guest_flush_local_all"(place: &'static Place);
     fn lock_all = c"rma_guest_lock_all"(place: &'static Place);
     fn unlock_all = c"rma_guest_unlock_all"(place: &'static Place);
     fn sync = c"rma_guest_sync"(place: &'static Place);
@@ -297,6 +299,26 @@ pub(crate) unsafe fn flush(rank: Rank, win: Handle) -> Option<c_int> {
 pub(crate) unsafe fn flush_all(win: Handle) -> Option<c_int> {
     // SAFETY: as for `put`.
     places::find(win).map(|place| unsafe { library::flush_all(place) })
+}
+
+/// # Safety
+/// The arguments are as the standard has them.
+#[inline(always)]
+pub(crate) unsafe fn flush_local(rank: Rank, win: Handle) -> Option<c_int> {
+    let place = places::find(win)?;
+    if rank.0 < 0 {
+        return None;
+    }
+    // SAFETY: as for `put`.
+    Some(unsafe { library::flush_local(rank.0, place) })
+}
+
+/// # Safety
+/// The arguments are as the standard has them.
+#[inline(always)]
+pub(crate) unsafe fn flush_local_all(win: Handle) -> Option<c_int> {
+    // SAFETY: as for `put`.
+    places::find(win).map(|place| unsafe { library::flush_local_all(place) })
 }
 
 /// # Safety

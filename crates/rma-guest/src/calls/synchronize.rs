@@ -23,8 +23,8 @@ first_at_once! {
     fn MPI_Win_unlock_all(; win) at_once::unlock_all(win.0);
     fn MPI_Win_flush(rank: Rank; win) at_once::flush(rank, win.0);
     fn MPI_Win_flush_all(; win) at_once::flush_all(win.0);
-    fn MPI_Win_flush_local(rank: Rank; win) at_once::flush(rank, win.0);
-    fn MPI_Win_flush_local_all(; win) at_once::flush_all(win.0);
+    fn MPI_Win_flush_local(rank: Rank; win) at_once::flush_local(rank, win.0);
+    fn MPI_Win_flush_local_all(; win) at_once::flush_local_all(win.0);
     fn MPI_Win_sync(; win) at_once::sync(win.0);
 }
 

@@ -6,14 +6,13 @@
 //! guest's function, which answers the code for its program.
 
 use super::communicate::narrow::{MPI_Accumulate, MPI_Get_accumulate};
-use super::communicate::wide::{MPI_Get_c, MPI_Put_c};
 use super::communicate::{MPI_Compare_and_swap, MPI_Fetch_and_op};
 use super::fast_path::{
-    accumulate_words, compare_and_swap_on, get_accumulate_words, lock_all_on, unlock_all_on,
+    accumulate_words, compare_and_swap_on, get_accumulate_words, lock_all_on, try_get, try_put, unlock_all_on,
 };
 use super::synchronize::{
-    MPI_Win_flush, MPI_Win_flush_all, MPI_Win_lock, MPI_Win_lock_all, MPI_Win_sync, MPI_Win_unlock,
-    MPI_Win_unlock_all,
+    MPI_Win_flush, MPI_Win_flush_all, MPI_Win_flush_local, MPI_Win_flush_local_all, MPI_Win_lock,
+    MPI_Win_lock_all, MPI_Win_sync, MPI_Win_unlock, MPI_Win_unlock_all,
 };
 use crate::abi::*;
 use crate::arguments::Memory;
@@ -172,6 +171,19 @@ fn peer(rank: c_int) -> Option<Rank> {
     u32::try_from(rank).ok().map(Rank)
 }
 
+/// A call whose sides are the same bytes: its fast path has a slow path of its own for that.
+fn of_bytes(
+    address: Memory,
+    len: u64,
+    rank: u32,
+    disp: u64,
+    call: impl FnOnce(&Origin<MPI_Count>, &Target<MPI_Count>) -> Option<c_int>,
+) -> c_int {
+    let (rank, disp, len) = (rank as c_int, disp as MPI_Aint, len as MPI_Count);
+    let code = call(&Origin::new(address, len, MPI_BYTE), &Target::new(rank, disp, len, MPI_BYTE));
+    code.unwrap_or_else(|| unreachable!("both sides are the same"))
+}
+
 #[cold]
 #[inline(never)]
 fn raise(place: &Place, code: c_int) -> c_int {
@@ -224,9 +236,9 @@ unsafe extern "C" fn rma_guest_op(op: MPI_Op) -> u64 {
     u64::from(code) << 8 | op.0 as u64 & 0xff
 }
 
-/// Declares functions of the guest, each with what it tries first and the call of programs that is its slow path.
+/// Declares functions of the guest: each with the program's call, which errors name, what it tries first, and its slow path.
 macro_rules! for_guest {
-    ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal; |$path:ident| $first:expr, else $call:ident($($passed:expr),*);)*) => {$(
+    ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal for $call:ident; |$path:ident| $first:expr, else $slow:expr;)*) => {$(
         // SAFETY: a name of this library's own.
         #[unsafe(export_name = $export)]
         unsafe extern "C" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
@@ -238,8 +250,7 @@ macro_rules! for_guest {
             #[cold]
             #[inline(never)]
             extern "C" fn slow_path($($arg: $ty,)* $place: &'static Place) -> c_int {
-                // The body, not the name of the call: another library may have that.
-                let code = $call::body($($passed),*);
+                let code = $slow;
                 if code == 0 { 0 } else { raise($place, code) }
             }
             let $path = &$place.contents.path;
@@ -254,43 +265,49 @@ macro_rules! for_guest {
 }
 
 for_guest! {
-    fn put(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_put";
+    fn put(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_put" for MPI_Put;
         |path| path.try_put(origin.readable_place(len)?, Rank(rank), Disp(disp)),
-        else MPI_Put_c(origin, len as MPI_Count, MPI_BYTE, rank as c_int, disp as MPI_Aint, len as MPI_Count, MPI_BYTE, place.handle());
-    fn get(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_get";
+        else of_bytes(origin, len, rank, disp, |origin, target| try_put::<EntryPoint, _>(origin, target, place.handle()));
+    fn get(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_get" for MPI_Get;
         |path| path.try_get(origin.writable_place(len)?, Rank(rank), Disp(disp)),
-        else MPI_Get_c(origin, len as MPI_Count, MPI_BYTE, rank as c_int, disp as MPI_Aint, len as MPI_Count, MPI_BYTE, place.handle());
-    fn accumulate(origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_accumulate";
+        else of_bytes(origin, len, rank, disp, |origin, target| try_get::<EntryPoint, _>(origin, target, place.handle()));
+    fn accumulate(origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_accumulate" for MPI_Accumulate;
         |path| if count == 1 { accumulate_one(path, origin, Rank(rank), aim, disp)? } else { accumulate_more(path, origin, count, Rank(rank), aim, disp).is_some() },
-        else MPI_Accumulate(origin, count, aim.datatype(), rank as c_int, disp, count, aim.datatype(), aim.op(), place.handle());
-    fn get_accumulate(origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_get_accumulate";
+        else MPI_Accumulate::body(origin, count, aim.datatype(), rank as c_int, disp, count, aim.datatype(), aim.op(), place.handle());
+    fn get_accumulate(origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_get_accumulate" for MPI_Get_accumulate;
         |path| if count == 1 { fetch_one(path, origin, result, aim.peer(), aim, disp)? } else { get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(aim.rank(), disp, count), aim.op()).is_some() },
-        else MPI_Get_accumulate(origin, count, aim.datatype(), result, count, aim.datatype(), aim.rank(), disp, count, aim.datatype(), aim.op(), place.handle());
-    fn fetch_and_op(origin: Memory, result: Memory, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_fetch_and_op";
+        else MPI_Get_accumulate::body(origin, count, aim.datatype(), result, count, aim.datatype(), aim.rank(), disp, count, aim.datatype(), aim.op(), place.handle());
+    fn fetch_and_op(origin: Memory, result: Memory, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_fetch_and_op" for MPI_Fetch_and_op;
         |path| fetch_one(path, origin, result, Rank(rank), aim, disp)?,
-        else MPI_Fetch_and_op(origin, result, aim.datatype(), rank as c_int, disp, aim.op(), place.handle());
-    fn compare_and_swap(origin: Memory, compare: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_compare_and_swap";
+        else MPI_Fetch_and_op::body(origin, result, aim.datatype(), rank as c_int, disp, aim.op(), place.handle());
+    fn compare_and_swap(origin: Memory, compare: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_compare_and_swap" for MPI_Compare_and_swap;
         |path| compare_and_swap_on(path, origin, compare, result, aim.element()?, (aim.peer(), at(disp)?)).is_some(),
-        else MPI_Compare_and_swap(origin, compare, result, aim.datatype(), aim.rank(), disp, place.handle());
-    fn lock(kind: c_int, rank: c_int; place) = "rma_guest_lock";
+        else MPI_Compare_and_swap::body(origin, compare, result, aim.datatype(), aim.rank(), disp, place.handle());
+    fn lock(kind: c_int, rank: c_int; place) = "rma_guest_lock" for MPI_Win_lock;
         |path| path.try_lock(lock_kind(kind)?, peer(rank)?),
-        else MPI_Win_lock(kind, rank, 0, place.handle());
-    fn unlock(rank: c_int; place) = "rma_guest_unlock";
+        else MPI_Win_lock::body(kind, rank, 0, place.handle());
+    fn unlock(rank: c_int; place) = "rma_guest_unlock" for MPI_Win_unlock;
         |path| path.try_unlock(peer(rank)?),
-        else MPI_Win_unlock(rank, place.handle());
-    fn flush(rank: c_int; place) = "rma_guest_flush";
+        else MPI_Win_unlock::body(rank, place.handle());
+    fn flush(rank: c_int; place) = "rma_guest_flush" for MPI_Win_flush;
         |path| path.try_flush(peer(rank)?),
-        else MPI_Win_flush(rank, place.handle());
-    fn flush_all(; place) = "rma_guest_flush_all";
+        else MPI_Win_flush::body(rank, place.handle());
+    fn flush_all(; place) = "rma_guest_flush_all" for MPI_Win_flush_all;
         |path| path.try_flush_all(),
-        else MPI_Win_flush_all(place.handle());
-    fn lock_all(; place) = "rma_guest_lock_all";
+        else MPI_Win_flush_all::body(place.handle());
+    fn flush_local(rank: c_int; place) = "rma_guest_flush_local" for MPI_Win_flush_local;
+        |path| path.try_flush(peer(rank)?),
+        else MPI_Win_flush_local::body(rank, place.handle());
+    fn flush_local_all(; place) = "rma_guest_flush_local_all" for MPI_Win_flush_local_all;
+        |path| path.try_flush_all(),
+        else MPI_Win_flush_local_all::body(place.handle());
+    fn lock_all(; place) = "rma_guest_lock_all" for MPI_Win_lock_all;
         |path| lock_all_on::<EntryPoint>(path, place.handle()),
-        else MPI_Win_lock_all(0, place.handle());
-    fn unlock_all(; place) = "rma_guest_unlock_all";
+        else MPI_Win_lock_all::body(0, place.handle());
+    fn unlock_all(; place) = "rma_guest_unlock_all" for MPI_Win_unlock_all;
         |path| unlock_all_on::<EntryPoint>(path, place.handle()),
-        else MPI_Win_unlock_all(place.handle());
-    fn sync(; place) = "rma_guest_sync";
+        else MPI_Win_unlock_all::body(place.handle());
+    fn sync(; place) = "rma_guest_sync" for MPI_Win_sync;
         |path| path.try_sync(),
-        else MPI_Win_sync(place.handle());
+        else MPI_Win_sync::body(place.handle());
 }
