@@ -1,5 +1,5 @@
-//! The loops of [`super::combine`] by AVX-512, which does twice as much at once as AVX2, compares into masks,
-//! and masks the end of a run, so it covers all lengths.
+//! The loops of [`super::combine`] by AVX-512, which compares into masks, has an instruction for each extreme, and masks the end
+//! of a run, so it covers all lengths; most processors also do twice as much at once as with AVX2.
 //!
 //! Used on processors with VBMI2 alone: older ones were not measured. The compiler's functions for such
 //! vectors need a newer one than this crate does, so the loops are `asm!` throughout, as window memory needs
@@ -7,53 +7,118 @@
 
 use super::span::{Fold, Lane};
 use std::arch::asm;
+use std::arch::x86_64::__cpuid;
+use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Bytes of a vector.
-const VECTOR: usize = 64;
+/// Bytes of a line, and of a whole vector.
+const LINE: usize = 64;
 /// A run from this length on begins with what is before the first whole line of the target, so that no store of a whole vector
 /// is to two lines.
-const ALIGNED_FROM: usize = 8 * VECTOR;
+const ALIGNED_FROM: usize = 8 * LINE;
+
+/// How much an instruction combines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Width {
+    /// A vector of 64 bytes.
+    Whole = 2,
+    /// A vector of 32, on processors that carry out one of 64 in two parts: it takes them as long, and up to a fifth longer where
+    /// operands lie across lines.
+    Half = 3,
+}
 
 /// One loop for one fold. Takes where, the operands, how many bytes, and the mask of those that are no whole vector.
-pub(super) type Combine = unsafe fn(*mut u8, *const u8, usize, u64);
+type Combine = unsafe fn(*mut u8, *const u8, usize, u64);
 
-/// Whether this processor has what the loops need.
-#[inline]
-pub(super) fn is_here() -> bool {
-    is_x86_feature_detected!("avx512vbmi2")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
+/// One fold at one width.
+#[derive(Clone, Copy)]
+pub(super) struct Loop {
+    combine: Combine,
+    width: Width,
 }
 
-/// Combines the words of `to`, which are whole and aligned, with those of `from`.
-///
-/// # Safety
-/// [`is_here`]; `from` must be readable and `to` writable for `len` bytes.
-#[inline]
-pub(super) unsafe fn combine(combine: Combine, mut to: *mut u8, mut from: *const u8, mut len: usize) {
-    let before_line = to.align_offset(VECTOR);
-    if len >= ALIGNED_FROM && before_line > 0 {
-        // SAFETY: fewer bytes than the caller promises. Words are aligned, so these are whole ones.
-        unsafe {
-            combine(to, from, before_line, mask(before_line));
-            (to, from) = (to.add(before_line), from.add(before_line));
+impl Width {
+    /// What is best on this processor; `None` where it has not what the loops need.
+    #[inline]
+    pub(super) fn here() -> Option<Self> {
+        /// What was found, when a thread has looked.
+        static FOUND: AtomicU8 = AtomicU8::new(0);
+        const NONE: u8 = 1;
+        match FOUND.load(Ordering::Relaxed) {
+            found if found == Self::Whole as u8 => Some(Self::Whole),
+            found if found == Self::Half as u8 => Some(Self::Half),
+            NONE => None,
+            _ => {
+                let width = Self::look();
+                FOUND.store(width.map_or(NONE, |width| width as u8), Ordering::Relaxed);
+                width
+            }
         }
-        len -= before_line;
     }
-    // SAFETY: the caller's promise, of what is left.
-    unsafe { combine(to, from, len, mask(len)) }
+
+    #[cold]
+    fn look() -> Option<Self> {
+        let is_here = is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq");
+        is_here.then(|| if has_halves() { Self::Half } else { Self::Whole })
+    }
+
+    const fn bytes(self) -> usize {
+        match self {
+            Self::Whole => LINE,
+            Self::Half => LINE / 2,
+        }
+    }
 }
 
-/// The bytes behind the last whole vector.
-fn mask(len: usize) -> u64 {
-    (1 << (len % VECTOR)) - 1
+/// Whether the processor is AMD's Zen 4 (family 19h): the first of that maker with AVX-512, and the last with halves only.
+#[allow(unused_unsafe)] // the functions are safe in newer compilers
+fn has_halves() -> bool {
+    // SAFETY: each processor of this architecture has the instruction and these two leaves.
+    let (maker, version) = unsafe { (__cpuid(0), __cpuid(1).eax) };
+    let is_amd = maker.ebx == u32::from_le_bytes(*b"Auth");
+    let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
+    is_amd && family == 0x19
 }
 
-/// The loop of a fold, if there is one.
+impl Loop {
+    /// The loop of a fold, if there is one.
+    #[inline]
+    pub(super) fn new(fold: Fold, width: Width) -> Option<Self> {
+        loop_of(fold).map(|of| Self { combine: of(width), width })
+    }
+
+    /// Combines the words of `to`, which are whole and aligned, with those of `from`.
+    ///
+    /// # Safety
+    /// [`Width::here`] is some width; `from` must be readable and `to` writable for `len` bytes.
+    #[inline]
+    pub(super) unsafe fn run(self, mut to: *mut u8, mut from: *const u8, mut len: usize) {
+        let before_line = to.align_offset(LINE);
+        if len >= ALIGNED_FROM && before_line > 0 {
+            // SAFETY: fewer bytes than the caller promises. Words are aligned, so these are whole ones.
+            unsafe {
+                (self.combine)(to, from, before_line, self.mask(before_line));
+                (to, from) = (to.add(before_line), from.add(before_line));
+            }
+            len -= before_line;
+        }
+        // SAFETY: the caller's promise, of what is left.
+        unsafe { (self.combine)(to, from, len, self.mask(len)) }
+    }
+
+    /// The bytes behind the last whole vector.
+    fn mask(self, len: usize) -> u64 {
+        (1 << (len % self.width.bytes())) - 1
+    }
+}
+
 #[inline]
-pub(super) fn loop_of(fold: Fold) -> Option<Combine> {
+fn loop_of(fold: Fold) -> Option<fn(Width) -> Combine> {
     use Lane as L;
-    Some(match fold {
+    let of: fn(Width) -> Combine = match fold {
         Fold::Add(L::U8 | L::I8) => add_8,
         Fold::Add(L::U16 | L::I16) => add_16,
         Fold::Add(L::U32 | L::I32) => add_32,
@@ -89,23 +154,35 @@ pub(super) fn loop_of(fold: Fold) -> Option<Combine> {
         Fold::And => and,
         Fold::Or => or,
         Fold::Xor => xor,
-    })
+    };
+    Some(of)
 }
 
 /// One instruction, on a vector of the target and one of operands, which replaces the first.
 macro_rules! single {
-    ($current:literal, $operand:literal, $instruction:literal) => {
-        concat!($instruction, " zmm", $current, ", zmm", $current, ", zmm", $operand)
+    ($v:literal, $current:literal, $operand:literal, $instruction:literal) => {
+        concat!($instruction, " ", $v, $current, ", ", $v, $current, ", ", $v, $operand)
     };
 }
 
-/// Four of them, of a turn, and their stores.
+/// A turn of four of them, each stored before the next is loaded.
 macro_rules! four_singles {
-    ($instruction:literal) => {
+    ($v:literal, $instruction:literal) => {
         concat!(
-            concat!(single!("0", "4", $instruction), "\n", single!("1", "5", $instruction), "\n"),
-            concat!(single!("2", "6", $instruction), "\n", single!("3", "7", $instruction), "\n"),
-            stores!("0", "1", "2", "3"),
+            single_at!($v, "0", "", $instruction),
+            single_at!($v, "1", " + {one}", $instruction),
+            single_at!($v, "2", " + {two}", $instruction),
+            single_at!($v, "3", " + {three}", $instruction),
+        )
+    };
+}
+
+macro_rules! single_at {
+    ($v:literal, $current:literal, $at:literal, $instruction:literal) => {
+        concat!(
+            concat!("vmovdqu64 ", $v, $current, ", [{to}", $at, "]\n"),
+            concat!($instruction, " ", $v, $current, ", ", $v, $current, ", [{from}", $at, "]\n"),
+            concat!("vmovdqu64 [{to}", $at, "], ", $v, $current, "\n"),
         )
     };
 }
@@ -114,47 +191,69 @@ macro_rules! four_singles {
 /// one is no number. So of two that are equal the bits that both have, or either has, decide, which
 /// distinguishes zeros; and where the operand is no number what was there stays.
 macro_rules! extreme {
-    ($current:literal, $operand:literal, $extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
+    ($v:literal, $current:literal, $operand:literal, $extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
         concat!(
-            concat!($extreme, " zmm15, zmm", $current, ", zmm", $operand, "\n"),
-            concat!($compare, " k2, zmm", $current, ", zmm", $operand, ", 0\n"),
-            concat!($compare, " k3, zmm", $operand, ", zmm", $operand, ", 7\n"),
-            concat!($bits, " zmm15 {{k2}}, zmm", $current, ", zmm", $operand, "\n"),
-            concat!($move, " zmm", $current, " {{k3}}, zmm15"),
+            concat!($extreme, " ", $v, "15, ", $v, $current, ", ", $v, $operand, "\n"),
+            concat!($compare, " k2, ", $v, $current, ", ", $v, $operand, ", 0\n"),
+            concat!($compare, " k3, ", $v, $operand, ", ", $v, $operand, ", 7\n"),
+            concat!($bits, " ", $v, "15 {{k2}}, ", $v, $current, ", ", $v, $operand, "\n"),
+            concat!($move, " ", $v, $current, " {{k3}}, ", $v, "15"),
         )
     };
 }
 
-/// Four of them, by the one instruction that distinguishes zeros, and numbers from what is none unless that
-/// signals. `$choice` is 4 for the lesser and 5 for the greater, each with the sign that it has. Where
-/// signals come in, or two that are no numbers meet, the result is no number, and all four are made by
-/// [`extreme`] instead, in [`four_extremes_aside`].
+/// A turn of four of them, in pairs.
 macro_rules! four_extremes {
-    ($extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
+    ($v:literal, $($part:literal),*) => {
         concat!(
-            concat!($range, " zmm8, zmm0, zmm4, ", $choice, "\n"),
-            concat!($range, " zmm9, zmm1, zmm5, ", $choice, "\n"),
-            concat!($range, " zmm10, zmm2, zmm6, ", $choice, "\n"),
-            concat!($range, " zmm11, zmm3, zmm7, ", $choice, "\n"),
-            concat!($compare, " k2, zmm8, zmm9, 3\n", $compare, " k3, zmm10, zmm11, 3\n"),
-            "kortestw k2, k3\n",
-            "jnz 7f\n",
-            stores!("8", "9", "10", "11"),
-            "\n8:",
+            two_extremes!($v, "", " + {one}", "7", "8", $($part),*),
+            two_extremes!($v, " + {two}", " + {three}", "17", "18", $($part),*),
         )
     };
 }
 
-/// The turn of [`four_extremes`] that has met what is no number, out of its way.
+/// A pair of them, at two distances, by the one instruction that distinguishes zeros, and numbers from what is none unless that
+/// signals. `$choice` is 4 for the lesser and 5 for the greater, each with the sign that it has. Where
+/// signals come in, or two that are no numbers meet, the result is no number, and both are made by
+/// [`extreme`] instead, in [`two_extremes_aside`].
+macro_rules! two_extremes {
+    ($v:literal, $first:literal, $second:literal, $aside:literal, $back:literal, $extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
+        concat!(
+            concat!("vmovdqu64 ", $v, "0, [{to}", $first, "]\n"),
+            concat!($range, " ", $v, "8, ", $v, "0, [{from}", $first, "], ", $choice, "\n"),
+            concat!("vmovdqu64 ", $v, "1, [{to}", $second, "]\n"),
+            concat!($range, " ", $v, "9, ", $v, "1, [{from}", $second, "], ", $choice, "\n"),
+            concat!($compare, " k2, ", $v, "8, ", $v, "9, 3\n"),
+            "kortestw k2, k2\n",
+            concat!("jnz ", $aside, "f\n"),
+            concat!("vmovdqu64 [{to}", $first, "], ", $v, "8\n"),
+            concat!("vmovdqu64 [{to}", $second, "], ", $v, "9\n"),
+            concat!($back, ":\n"),
+        )
+    };
+}
+
+/// The pairs of [`four_extremes`] that have met what is no number, out of its way.
 macro_rules! four_extremes_aside {
-    ($($part:literal),*) => {
+    ($v:literal, $($part:literal),*) => {
         concat!(
             "jmp 9f\n",
-            "7:\n",
-            concat!(extreme!("0", "4", $($part),*), "\n", extreme!("1", "5", $($part),*), "\n"),
-            concat!(extreme!("2", "6", $($part),*), "\n", extreme!("3", "7", $($part),*), "\n"),
-            stores!("0", "1", "2", "3"),
-            "\njmp 8b",
+            two_extremes_aside!($v, "", " + {one}", "7", "8", $($part),*),
+            two_extremes_aside!($v, " + {two}", " + {three}", "17", "18", $($part),*),
+        )
+    };
+}
+
+macro_rules! two_extremes_aside {
+    ($v:literal, $first:literal, $second:literal, $aside:literal, $back:literal, $($part:literal),*) => {
+        concat!(
+            concat!($aside, ":\n"),
+            concat!("vmovdqu64 ", $v, "4, [{from}", $first, "]\n"),
+            concat!("vmovdqu64 ", $v, "5, [{from}", $second, "]\n"),
+            concat!(extreme!($v, "0", "4", $($part),*), "\n", extreme!($v, "1", "5", $($part),*), "\n"),
+            concat!("vmovdqu64 [{to}", $first, "], ", $v, "0\n"),
+            concat!("vmovdqu64 [{to}", $second, "], ", $v, "1\n"),
+            concat!("jmp ", $back, "b\n"),
         )
     };
 }
@@ -165,67 +264,53 @@ macro_rules! nothing_aside {
     };
 }
 
-macro_rules! stores {
-    ($first:literal, $second:literal, $third:literal, $fourth:literal) => {
-        concat!(
-            concat!("vmovdqu64 [{to}], zmm", $first, "\nvmovdqu64 [{to} + 64], zmm", $second, "\n"),
-            concat!("vmovdqu64 [{to} + 128], zmm", $third, "\nvmovdqu64 [{to} + 192], zmm", $fourth),
-        )
-    };
-}
-
-macro_rules! loops {
-    ($step:ident, $turn:ident, $aside:ident; $($name:ident: $($part:literal),*;)*) => {$(
+/// A fold by vectors of one kind: `$v` names their registers, and `$bytes` is how much each holds.
+macro_rules! combine {
+    ($v:literal, $bytes:literal, $step:ident, $turn:ident, $aside:ident, $($part:literal),*) => {{
         /// # Safety
-        /// [`is_here`]; `to` is writable and `from` readable for `len` bytes, and `mask` has a bit for each of those behind the last
-        /// whole vector.
-        unsafe fn $name(to: *mut u8, from: *const u8, len: usize, mask: u64) {
-            // SAFETY: the caller's promise. A turn of the first loop takes 256 of the bytes that are left, less 256, and is made where
-            // these are not negative; one of the second a vector, likewise; and the last step touches the bytes of the mask alone.
+        /// The processor has the instructions; `to` is writable and `from` readable for `len` bytes, and `mask` has a bit for each
+        /// of those behind the last whole vector.
+        unsafe fn combine(to: *mut u8, from: *const u8, len: usize, mask: u64) {
+            // SAFETY: the caller's promise. A turn of the first loop takes four vectors of the bytes that are left, less as many, and is
+            // made where these are not negative; one of the second a vector, likewise; and the last step touches the bytes of the
+            // mask alone.
             unsafe {
                 asm!(
-                    "sub {left}, 256",
+                    "sub {left}, {four}",
                     "jl 3f",
                     ".p2align 5",
                     "2:",
-                    "vmovdqu64 zmm0, [{to}]",
-                    "vmovdqu64 zmm1, [{to} + 64]",
-                    "vmovdqu64 zmm2, [{to} + 128]",
-                    "vmovdqu64 zmm3, [{to} + 192]",
-                    "vmovdqu64 zmm4, [{from}]",
-                    "vmovdqu64 zmm5, [{from} + 64]",
-                    "vmovdqu64 zmm6, [{from} + 128]",
-                    "vmovdqu64 zmm7, [{from} + 192]",
-                    $turn!($($part),*),
-                    "add {to}, 256",
-                    "add {from}, 256",
-                    "sub {left}, 256",
+                    $turn!($v, $($part),*),
+                    "add {to}, {four}",
+                    "add {from}, {four}",
+                    "sub {left}, {four}",
                     "jge 2b",
                     "3:",
-                    "add {left}, 192",
+                    "add {left}, {three}",
                     "jl 5f",
                     "4:",
-                    "vmovdqu64 zmm0, [{to}]",
-                    "vmovdqu64 zmm4, [{from}]",
-                    $step!("0", "4", $($part),*),
-                    "vmovdqu64 [{to}], zmm0",
-                    "add {to}, 64",
-                    "add {from}, 64",
-                    "sub {left}, 64",
+                    concat!("vmovdqu64 ", $v, "0, [{to}]"),
+                    concat!("vmovdqu64 ", $v, "4, [{from}]"),
+                    $step!($v, "0", "4", $($part),*),
+                    concat!("vmovdqu64 [{to}], ", $v, "0"),
+                    "add {to}, {one}",
+                    "add {from}, {one}",
+                    "sub {left}, {one}",
                     "jge 4b",
                     "5:",
                     "test {mask}, {mask}",
                     "jz 6f",
                     "kmovq k1, {mask}",
-                    "vmovdqu8 zmm0 {{k1}} {{z}}, [{to}]",
-                    "vmovdqu8 zmm4 {{k1}} {{z}}, [{from}]",
-                    $step!("0", "4", $($part),*),
-                    "vmovdqu8 [{to}] {{k1}}, zmm0",
+                    concat!("vmovdqu8 ", $v, "0 {{k1}} {{z}}, [{to}]"),
+                    concat!("vmovdqu8 ", $v, "4 {{k1}} {{z}}, [{from}]"),
+                    $step!($v, "0", "4", $($part),*),
+                    concat!("vmovdqu8 [{to}] {{k1}}, ", $v, "0"),
                     "6:",
                     "vzeroupper",
-                    $aside!($($part),*),
+                    $aside!($v, $($part),*),
                     "9:",
                     to = inout(reg) to => _, from = inout(reg) from => _, left = inout(reg) len => _, mask = in(reg) mask,
+                    one = const $bytes, two = const 2 * $bytes, three = const 3 * $bytes, four = const 4 * $bytes,
                     out("k1") _, out("k2") _, out("k3") _,
                     out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
                     out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
@@ -233,6 +318,18 @@ macro_rules! loops {
                     out("xmm13") _, out("xmm14") _, out("xmm15") _,
                     options(nostack),
                 );
+            }
+        }
+        combine
+    }};
+}
+
+macro_rules! loops {
+    ($step:ident, $turn:ident, $aside:ident; $($name:ident: $($part:literal),*;)*) => {$(
+        fn $name(width: Width) -> Combine {
+            match width {
+                Width::Whole => combine!("zmm", 64, $step, $turn, $aside, $($part),*),
+                Width::Half => combine!("ymm", 32, $step, $turn, $aside, $($part),*),
             }
         }
     )*};

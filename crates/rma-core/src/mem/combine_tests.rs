@@ -1,6 +1,7 @@
 //! Every fold against plain code for one word, on all pairs of values that are special, at lengths that are no whole number of
 //! steps, with and without old values.
 
+use super::avx512_x86_64::Width;
 use super::combine::Loop;
 use super::span::{Fold, Lane};
 
@@ -16,7 +17,8 @@ fn check<const N: usize>(fold: Fold, values: &[[u8; N]], apply: impl Fn([u8; N],
     if let Some(combine) = Loop::avx2(fold) {
         check_loop(fold, combine, STEP, values, &apply);
     }
-    if let Some(combine) = Loop::avx512(fold) {
+    let widths = Width::here().map(|_| [Width::Whole, Width::Half]);
+    for combine in widths.into_iter().flatten().filter_map(|width| Loop::avx512(fold, width)) {
         check_loop(fold, combine, 1, values, &apply);
     }
 }
