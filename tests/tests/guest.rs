@@ -240,22 +240,36 @@ fn windows_are_served_in_waits_of_the_host() {
     }
 }
 
-/// A rank that does not load the guest is waited for, and the others say so: here the second one, which the launcher gives it as well.
+/// A rank that does not load the guest ends the job, and those that wait for it say which it is: whatever it calls meanwhile, here the
+/// making of a window, and wherever it stands among the others.
 #[test]
-fn a_rank_without_the_guest_is_missed() {
-    let Some(host) = Library::mpich().filter(|_| !is_second_pass()) else { return };
+fn a_rank_without_the_guest_is_named_and_ends_the_job() {
+    if is_second_pass() {
+        return;
+    }
     let guest = program("rmarun").with_file_name("librma_guest.so").display().to_string();
-    let (source, folder) = (sources().into_iter().find(|source| source.name == "win_fence"), workshop());
-    let Built::Program(built) = &host.build(&source.into_iter().collect::<Vec<_>>(), folder.path())[0] else {
-        panic!("the program cannot be built");
-    };
-    let by_rank = r#"[ "$PMI_RANK" = 1 ] || LD_PRELOAD="$GUEST" exec "$0" 2> "$SAID"
-        "$0" & until grep -q waits "$SAID"; do sleep 0.1; done; kill -9 $!"#;
-    let said = folder.path().join("said");
-    let variables = [("GUEST", guest.as_str()), ("SAID", &said.display().to_string())];
-    let _ = host.job(2, &["sh", "-c", by_rank], built).variables(&variables).limit(LIMIT).run();
-    let said = std::fs::read_to_string(said).unwrap_or_default();
-    assert!(said.contains("rank 0 waits in MPI_Init: each rank has to load"), "{said}");
+    let by_rank = r#"rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}
+        [ "$rank" = "$WITHOUT" ] || export LD_PRELOAD="$GUEST"
+        exec "$0""#;
+    let cases = [(Library::mpich(), 1, 0), (Library::open_mpi(), 0, 2)];
+    std::thread::scope(|scope| {
+        for (host, without, waiting) in cases {
+            let (Some(host), guest) = (host, guest.as_str()) else { continue };
+            scope.spawn(move || {
+                let source = sources().into_iter().find(|source| source.name == "win_fence");
+                let (source, folder) = (source.expect("there is such a program"), workshop());
+                let Built::Program(built) = &host.build(&[source], folder.path())[0] else {
+                    panic!("the program cannot be built");
+                };
+                let variables = [("GUEST", guest), ("WITHOUT", &*without.to_string())];
+                let ended =
+                    host.job(3, &["sh", "-c", by_rank], built).variables(&variables).limit(LIMIT).run();
+                let named = format!("rank {waiting} waits in MPI_Init for rank {without},");
+                let says_so = ended.stderr.contains(&named) && !ended.stderr.contains("MPI_Init for rank 2");
+                assert!(!ended.status.success() && says_so, "{}: {ended:#?}", host.name);
+            });
+        }
+    });
 }
 
 /// A session has no world that the library could join.

@@ -2,7 +2,7 @@
 //! unchanged. It is loaded in front of that library, the *host* (`LD_PRELOAD`); everything but windows stays the host's.
 //!
 //! * **One mechanism.** What a window does is in this project's C library, which is loaded beside this one (`library`), joins with
-//!   an allgather of the host when the host has started (`start`), and keeps its names to itself. The guest has no engine: it
+//!   an allgather of the host when the host has started and all ranks have met (`start`, `meeting`), and keeps its names to itself. The guest has no engine: it
 //!   translates handles and constants, and hands calls on.
 //! * **A window** that is taken over is two: one of the host without memory, whose handle the program has, for name, attributes, group
 //!   and error handler; and one of the library for everything else (`window`). Which one stands for which is found in a few
@@ -32,6 +32,7 @@ mod fixed;
 mod group;
 mod info;
 mod library;
+mod meeting;
 mod memory;
 mod operation;
 mod ours;

@@ -4,14 +4,13 @@ use crate::abi::{Handle, STANDARD};
 use crate::attribute::not_copied;
 use crate::library::{host, own};
 use crate::memory::{read_handle, set_mask, write_handle};
-use crate::{at_once, communicator, datatype, operation, ours, places, report, theirs, window, world};
+use crate::{
+    at_once, communicator, datatype, meeting, operation, ours, places, report, theirs, window, world,
+};
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
-use std::time::{Duration, Instant};
-
-/// Ranks that leave MPI_Init of the host together come to the guest sooner.
-const LATE: Duration = Duration::from_secs(10);
+use std::time::Instant;
 
 /// The host's duplicate of its world, for the allgather.
 static WORLD: Mutex<Option<Handle>> = Mutex::new(None);
@@ -43,6 +42,7 @@ pub(crate) fn begin() {
         theirs::comm_size(constants.comm_world, &raw mut size);
     }
     world::know(rank, size);
+    meeting::meet(rank, size);
     report::say(|| format!("the host is {said} ({:?}, {})", host().family, host().file.display()));
     let loaded = own().and_then(|own| {
         if at_once::open(own.object) { Ok(()) } else { Err("libmpi_abi.so.1 is not of the same build") }
@@ -141,7 +141,7 @@ unsafe fn join(rank: c_int, size: c_int) -> Result<(), String> {
 unsafe extern "C" fn gather(mine: *const c_void, len: c_int, all: *mut c_void, _: *mut c_void) -> c_int {
     let (Some(world), byte) = (*WORLD.lock(), host().constants.byte) else { return 1 };
     // SAFETY: the library gives as many bytes, and room for as many of each rank.
-    meet(|request| unsafe { theirs::iallgather(mine, len, byte, all, len, byte, world, request) })
+    in_turns(|request| unsafe { theirs::iallgather(mine, len, byte, all, len, byte, world, request) })
 }
 
 /// Whether it holds on all ranks of the world.
@@ -150,27 +150,20 @@ fn all_agree(holds: bool) -> bool {
     let (mine, mut all) = (c_int::from(holds), 0);
     let (from, to) = ((&raw const mine).cast(), (&raw mut all).cast());
     // SAFETY: a number each, which stay until all ranks have come.
-    let code = meet(|request| unsafe {
+    let code = in_turns(|request| unsafe {
         theirs::iallreduce(from, to, 1, constants.int, constants.min, constants.comm_world, request)
     });
     code == 0 && all == 1
 }
 
-/// Carries out a collective call of the host. A rank without the guest does not come: those that wait for it say so, if the host does not
-/// take another call of that rank for this one.
-fn meet(begin: impl FnOnce(*mut c_void) -> c_int) -> c_int {
-    let (began, mut has_said) = (Instant::now(), false);
+/// Carries out a collective call of the host, and gives others a turn meanwhile, as the host's own waits do not: they may have no core else.
+fn in_turns(begin: impl FnOnce(*mut c_void) -> c_int) -> c_int {
     let (mut room, mut has_ended, mut status) = ([0usize; 1], 0, [0usize; 8]);
     let request: *mut c_void = room.as_mut_ptr().cast();
     let mut code = begin(request);
     while code == 0 && has_ended == 0 {
         // SAFETY: the request that the call has given, a flag, and room for the status of any ABI.
         code = unsafe { theirs::test(request, &raw mut has_ended, status.as_mut_ptr().cast()) };
-        if !has_said && began.elapsed() > LATE {
-            has_said = true;
-            let rank = world::rank();
-            eprintln!("rma-guest: rank {rank} waits in MPI_Init: each rank has to load librma_guest.so");
-        }
         std::thread::yield_now();
     }
     code

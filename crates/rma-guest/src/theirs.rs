@@ -18,6 +18,7 @@ pub(crate) type EndOfRequest = unsafe extern "C" fn(*mut c_void) -> c_int;
 pub(crate) type CancelOfRequest = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 
 declare! { of_host:
+    fn abort = c"PMPI_Abort"(comm: Handle, code: c_int);
     fn query_thread = c"PMPI_Query_thread"(provided: *mut c_int);
     fn library_version = c"PMPI_Get_library_version"(text: *mut c_char, len: *mut c_int);
     fn comm_rank = c"PMPI_Comm_rank"(comm: Handle, rank: *mut c_int);
