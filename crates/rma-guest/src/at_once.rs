@@ -8,6 +8,8 @@
 //! library before the one to the way of all, takes arguments on the stack for overwritten after that, and makes the latter a
 //! call; then the entry saves registers for it.
 //!
+//! Calls with requests are done so where they are complete as they return.
+//!
 //! Each answers `None`, and has done nothing, for a window or an argument that is not found so: then the call goes the way of all
 //! ([`crate::calls`]). What the library cannot do at once it does as if it had been called by that way.
 
@@ -71,6 +73,10 @@ of_library! {
     fn lock_all = c"rma_guest_lock_all"(place: &'static Place);
     fn unlock_all = c"rma_guest_unlock_all"(place: &'static Place);
     fn sync = c"rma_guest_sync"(place: &'static Place);
+    fn rput = c"rma_guest_rput"(origin: *const c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place);
+    fn rget = c"rma_guest_rget"(origin: *mut c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place);
+    fn raccumulate = c"rma_guest_raccumulate"(origin: *const c_void, count: c_int, rank: c_int, step: u64, disp: Aint, place: &'static Place);
+    fn rget_accumulate = c"rma_guest_rget_accumulate"(origin: *const c_void, result: *mut c_void, count: c_int, aim: u64, disp: Aint, place: &'static Place);
 }
 
 /// Looks all functions up; says whether they are there, as they are in a library of the same build.
@@ -347,4 +353,91 @@ pub(crate) unsafe fn unlock_all(win: Handle) -> Option<c_int> {
 pub(crate) unsafe fn sync(win: Handle) -> Option<c_int> {
     // SAFETY: as for `put`.
     places::find(win).map(|place| unsafe { library::sync(place) })
+}
+
+/// Whether it has ended well.
+///
+/// # Safety
+/// The arguments are as the standard has them.
+#[inline(always)]
+pub(crate) unsafe fn rput(
+    origin: *const c_void,
+    here: Side,
+    rank: Rank,
+    disp: Aint,
+    there: Side,
+    win: Handle,
+) -> Option<bool> {
+    let len = bytes(origin, here, there, rank, disp)?;
+    let place = places::find(win)?;
+    // SAFETY: the window is taken over, and the program's arguments are as the standard has them. So below.
+    Some(unsafe { library::rput(origin, len, rank.0, disp, place) } != 0)
+}
+
+/// Whether it has ended well.
+///
+/// # Safety
+/// The arguments are as the standard has them.
+#[inline(always)]
+pub(crate) unsafe fn rget(
+    origin: *mut c_void,
+    here: Side,
+    rank: Rank,
+    disp: Aint,
+    there: Side,
+    win: Handle,
+) -> Option<bool> {
+    let len = bytes(origin, here, there, rank, disp)?;
+    let place = places::find(win)?;
+    // SAFETY: as for `put`.
+    Some(unsafe { library::rget(origin, len, rank.0, disp, place) } != 0)
+}
+
+/// Whether it has ended well.
+///
+/// # Safety
+/// The arguments are as the standard has them.
+#[inline(always)]
+pub(crate) unsafe fn raccumulate(
+    origin: *const c_void,
+    here: Side,
+    rank: Rank,
+    disp: Aint,
+    there: Side,
+    op: Op,
+    win: Handle,
+) -> Option<bool> {
+    if !here.is(there) {
+        return None;
+    }
+    let step = step(origin.addr(), rank, there.1, Some(Op(handle(op.0))))?;
+    let place = places::find(win)?;
+    // SAFETY: as for `put`.
+    Some(unsafe { library::raccumulate(origin, here.0, rank.0, step, disp, place) } != 0)
+}
+
+/// Whether it has ended well.
+///
+/// # Safety
+/// The arguments are as the standard has them.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // as many as the standard has
+pub(crate) unsafe fn rget_accumulate(
+    origin: *const c_void,
+    here: Side,
+    result: *mut c_void,
+    back: Side,
+    rank: Rank,
+    disp: Aint,
+    there: Side,
+    op: Op,
+    win: Handle,
+) -> Option<bool> {
+    if !(here.is(there) && back.is(there)) {
+        return None;
+    }
+    let aim = aim(origin.addr() | result.addr(), rank, there.1, Some(Op(handle(op.0))))?;
+    let place = places::find(win)?;
+    // SAFETY: as for `put`.
+    Some(unsafe { library::rget_accumulate(origin, result, here.0, aim, disp, place) } != 0)
 }

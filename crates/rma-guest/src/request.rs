@@ -32,24 +32,15 @@ pub(crate) fn is_any_under_way() -> bool {
 /// # Safety
 /// A request that a call on the window has just given, and room for a handle of the host.
 pub(crate) unsafe fn enter(mut own: Handle, win: Handle, to: *mut c_void) -> c_int {
-    let constants = &host().constants;
     let (mut flag, mut room) = (0, [0usize; 1]);
-    // SAFETY: as the caller promises. A send to the null process has ended when it begins.
+    // SAFETY: as the caller promises.
     unsafe {
         let code = ours::test(&raw mut own, &raw mut flag, null_mut());
         if code != 0 {
             return Failure::of_code(code).raise_at_window(win);
         }
         if flag != 0 {
-            return theirs::isend(
-                null_mut(),
-                0,
-                constants.byte,
-                constants.proc_null,
-                0,
-                constants.comm_self,
-                to,
-            );
+            return give_ended(to);
         }
         let code = theirs::grequest_start(query, end, cancel, null_mut(), room.as_mut_ptr().cast());
         if code != 0 {
@@ -61,6 +52,17 @@ pub(crate) unsafe fn enter(mut own: Handle, win: Handle, to: *mut c_void) -> c_i
         write_handle(to, request);
     }
     0
+}
+
+/// A request of the host that has ended, as a send to the null process has when it begins.
+///
+/// # Safety
+/// Room for a handle of the host.
+pub(crate) unsafe fn give_ended(to: *mut c_void) -> c_int {
+    let constants = &host().constants;
+    let (byte, nobody, own) = (constants.byte, constants.proc_null, constants.comm_self);
+    // SAFETY: no bytes, and as the caller promises.
+    unsafe { theirs::isend(null_mut(), 0, byte, nobody, 0, own, to) }
 }
 
 /// Looks at those of these requests that are the library's. The host finds that they have ended.

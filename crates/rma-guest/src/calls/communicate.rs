@@ -29,10 +29,14 @@ on_window! {
 }
 
 with_request! {
-    fn MPI_Rput(origin: *const c_void, origin_count: c_int, origin_type: Type, rank: Rank, disp: Aint, target_count: c_int, target_type: Type; win);
-    fn MPI_Rget(origin: *mut c_void, origin_count: c_int, origin_type: Type, rank: Rank, disp: Aint, target_count: c_int, target_type: Type; win);
-    fn MPI_Raccumulate(origin: *const c_void, origin_count: c_int, origin_type: Type, rank: Rank, disp: Aint, target_count: c_int, target_type: Type, op: Op; win);
-    fn MPI_Rget_accumulate(origin: *const c_void, origin_count: c_int, origin_type: Type, result: *mut c_void, result_count: c_int, result_type: Type, rank: Rank, disp: Aint, target_count: c_int, target_type: Type, op: Op; win);
+    fn MPI_Rput(origin: *const c_void, origin_count: c_int, origin_type: Type, rank: Rank, disp: Aint, target_count: c_int, target_type: Type; win)
+        at_once::rput(origin, Side(origin_count, origin_type), rank, disp, Side(target_count, target_type), win.0);
+    fn MPI_Rget(origin: *mut c_void, origin_count: c_int, origin_type: Type, rank: Rank, disp: Aint, target_count: c_int, target_type: Type; win)
+        at_once::rget(origin, Side(origin_count, origin_type), rank, disp, Side(target_count, target_type), win.0);
+    fn MPI_Raccumulate(origin: *const c_void, origin_count: c_int, origin_type: Type, rank: Rank, disp: Aint, target_count: c_int, target_type: Type, op: Op; win)
+        at_once::raccumulate(origin, Side(origin_count, origin_type), rank, disp, Side(target_count, target_type), op, win.0);
+    fn MPI_Rget_accumulate(origin: *const c_void, origin_count: c_int, origin_type: Type, result: *mut c_void, result_count: c_int, result_type: Type, rank: Rank, disp: Aint, target_count: c_int, target_type: Type, op: Op; win)
+        at_once::rget_accumulate(origin, Side(origin_count, origin_type), result, Side(result_count, result_type), rank, disp, Side(target_count, target_type), op, win.0);
     fn MPI_Rput_c(origin: *const c_void, origin_count: Count, origin_type: Type, rank: Rank, disp: Aint, target_count: Count, target_type: Type; win);
     fn MPI_Rget_c(origin: *mut c_void, origin_count: Count, origin_type: Type, rank: Rank, disp: Aint, target_count: Count, target_type: Type; win);
     fn MPI_Raccumulate_c(origin: *const c_void, origin_count: Count, origin_type: Type, rank: Rank, disp: Aint, target_count: Count, target_type: Type, op: Op; win);

@@ -111,29 +111,41 @@ macro_rules! on_window {
     };
 }
 
-/// The same with a request behind the window.
+/// The same with a request behind the window. Those that the library may do at once are tried so first, as in [`first_at_once`].
 macro_rules! with_request {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* ; $win:ident);)*) => {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* ; $win:ident) $($first:expr)?;)*) => {
         $crate::calls::entry! {$(
             $(#[$meta])*
             fn $name($($arg: $ty,)* $win: $crate::arguments::Window, request: *mut c_void); |host, own| {
-                match $crate::window::find($win.0) {
-                    None => host($($arg,)* $win, request),
-                    Some(window) => {
-                        $(let $arg = match $crate::arguments::Argument::own($arg, window) {
-                            Ok(argument) => argument,
-                            Err(failure) => return failure.raise_at_window($win.0),
-                        };)*
-                        let mut new: $crate::abi::Handle = 0;
-                        let room = if request.is_null() { request } else { (&raw mut new).cast() };
-                        let code = own($($arg,)* $crate::arguments::Window(window), room);
-                        if code == 0 {
-                            $crate::request::enter(new, $win.0, request)
-                        } else {
-                            $crate::errors::settle($win.0, code)
+                #[cold]
+                #[inline(never)]
+                unsafe extern "C" fn slow_path(
+                    $($arg: $ty,)*
+                    $win: $crate::arguments::Window,
+                    request: *mut c_void,
+                ) -> std::ffi::c_int {
+                    let Some(window) = $crate::window::find($win.0) else {
+                        // SAFETY: the program's arguments, as the standard has them for this function.
+                        return unsafe { self::host($($arg,)* $win, request) };
+                    };
+                    $(let $arg = match $crate::arguments::Argument::own($arg, window) {
+                        Ok(argument) => argument,
+                        Err(failure) => return failure.raise_at_window($win.0),
+                    };)*
+                    let mut new: $crate::abi::Handle = 0;
+                    let room = if request.is_null() { request } else { (&raw mut new).cast() };
+                    // SAFETY: as above, translated; room for a request, unless the program gives none.
+                    unsafe {
+                        match self::own($($arg,)* $crate::arguments::Window(window), room) {
+                            0 => $crate::request::enter(new, $win.0, request),
+                            code => $crate::errors::settle($win.0, code),
                         }
                     }
                 }
+                $(if !request.is_null() && $first == Some(true) {
+                    return $crate::request::give_ended(request);
+                })?
+                slow_path($($arg,)* $win, request)
             }
         )*}
     };

@@ -311,3 +311,28 @@ for_guest! {
         |path| path.try_sync(),
         else MPI_Win_sync::body(place.handle());
 }
+
+/// Declares functions for calls with requests: each does what is complete as it returns, if the epoch allows requests, and answers whether
+/// it has; else it has done nothing.
+macro_rules! with_ended_request {
+    ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal; |$path:ident| at $rank:expr => $first:expr;)*) => {$(
+        // SAFETY: a name of this library's own.
+        #[unsafe(export_name = $export)]
+        unsafe extern "C" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
+            let $path = &$place.contents.path;
+            let first = || -> Option<bool> { Some($path.is_locked($rank) && $first) };
+            c_int::from(first().unwrap_or(false))
+        }
+    )*};
+}
+
+with_ended_request! {
+    fn rput(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_rput";
+        |path| at Rank(rank) => path.try_put(origin.readable_place(len)?, Rank(rank), Disp(disp));
+    fn rget(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_rget";
+        |path| at Rank(rank) => path.try_get(origin.writable_place(len)?, Rank(rank), Disp(disp));
+    fn raccumulate(origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_raccumulate";
+        |path| at Rank(rank) => accumulate_words(path, &aim.origin(origin, count), &aim.target(rank as c_int, disp, count), aim.op()).is_some();
+    fn rget_accumulate(origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_rget_accumulate";
+        |path| at aim.peer() => get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(aim.rank(), disp, count), aim.op()).is_some();
+}
