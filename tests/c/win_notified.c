@@ -87,6 +87,7 @@ static void refusals(MPI_Win win, const long *base, int to)
     CHECK(base[0] == before && value_of(win, 0) == 2);
     FAILS(MPIX_Win_get_notify_value(win, COUNTERS, &value), MPIX_ERR_RMA_NOTIFICATION);
     FAILS(MPIX_Win_reset_notify_value(win, -1, &value), MPIX_ERR_RMA_NOTIFICATION);
+    FAILS(MPIX_Win_wait_notify(win, COUNTERS, 0, &value), MPIX_ERR_RMA_NOTIFICATION);
     FAILS(MPIX_Win_waitany_notify(win, 0, 0, 1, 0, &notify, &flag), MPI_ERR_ARG);
     OK(MPIX_Win_waitany_notify(win, 3, 2, 7, 2, &notify, &flag));
     CHECK(flag == 0);
@@ -139,6 +140,43 @@ static void numbers(int to)
     OK(MPI_Win_free(&win));
 }
 
+/* A counter is raised when the last of many bytes is there; and a wait without a limit does not end before. */
+static void many(int to)
+{
+    enum { WORDS = 1 << 16, LAST = WORDS - 1 };
+    long *base, *out = malloc(WORDS * sizeof *out);
+    int notify = -1, flag = -1;
+    MPI_Count value;
+    MPI_Win win;
+    OK(MPI_Win_allocate(WORDS * sizeof *out, sizeof *out, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+    OK(MPIX_Win_set_num_notify(win, MPI_INFO_NULL, 2));
+    OK(MPI_Win_lock_all(0, win));
+    for (int round = 1; round <= 6; round++) {
+        for (int i = 0; i < WORDS; i++)
+            out[i] = round;
+        OK(MPI_Barrier(MPI_COMM_WORLD));
+        if (check_rank % 2 == 0)
+            OK(MPIX_Put_notify(out, WORDS, MPI_LONG, to, 0, WORDS, MPI_LONG, 0, win));
+        if (check_rank % 2 != 0 || check_size == 1) {
+            OK(MPIX_Win_wait_notify(win, 0, round, &value));
+            CHECK_EQ(base[LAST], round);
+        }
+        OK(MPI_Win_flush(to, win));
+    }
+    if (check_rank % 2 == 0) {
+        usleep(20000);
+        OK(MPIX_Put_notify(out, 1, MPI_LONG, to, 0, 1, MPI_LONG, 1, win));
+    } else {
+        OK(MPIX_Win_waitany_notify(win, 0, 2, 50, 1, &notify, &flag));
+        CHECK_EQ(flag, 0);
+        OK(MPIX_Win_waitany_notify(win, 1, 1, 1, -1, &notify, &flag));
+        CHECK(flag == 1 && notify == 1);
+    }
+    OK(MPI_Win_unlock_all(win));
+    OK(MPI_Win_free(&win));
+    free(out);
+}
+
 int main(int argc, char **argv)
 {
     long *base = NULL;
@@ -154,5 +192,6 @@ int main(int argc, char **argv)
     refusals(win, base, to);
     OK(MPI_Win_free(&win));
     numbers(to);
+    many(to);
     return check_end();
 }

@@ -354,3 +354,81 @@ fn a_notice_that_covers_earlier_operations_waits_for_their_transfers() {
         assert_eq!(raised_early > 0, !is_ordered, "{raised_early} of 20 notices came before the transfers");
     }
 }
+
+#[test]
+fn an_access_that_the_target_refuses_raises_nothing() {
+    run_all(2, |rank| {
+        let window = rank.engine.create_window(rank.group(), WindowSpec::Dynamic).unwrap();
+        window.set_counters(1).unwrap();
+        let other = Rank(1 - rank.me);
+        window.lock(Shared, other, Assert::NONE).unwrap();
+        let put = window.notifying(0).put(from(&[1]), other, Disp(4096));
+        let error = put.and(window.unlock(other)).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::RmaRange, "{error}");
+        rank.barrier();
+        assert_eq!(window.notifications().value(0).unwrap(), 0);
+        rank.barrier();
+        window.free().unwrap();
+    });
+}
+
+#[test]
+fn a_wait_is_for_a_number_or_more_and_one_for_any_counter_gives_the_first() {
+    run_all(2, |rank| {
+        let (window, other) = (counted(rank, 1, 4), Rank(1 - rank.me));
+        window.lock_all(Assert::NONE).unwrap();
+        for counter in [2, 2, 1, 1] {
+            window.notifying(counter).put(from(&[7]), other, Disp(0)).unwrap();
+        }
+        let own = window.notifications();
+        assert_eq!((own.wait(1, 2).unwrap(), own.wait(2, 2).unwrap()), (2, 2));
+        assert_eq!((own.wait(1, 1).unwrap(), own.wait_any(0..4, 1, None).unwrap()), (2, Some(1)));
+        window.unlock_all().unwrap();
+        rank.barrier();
+        window.free().unwrap();
+    });
+}
+
+#[test]
+fn a_waiter_is_woken_by_another_thread_of_its_rank() {
+    for setup in [Setup::direct(1), Setup::packets(1)] {
+        run(&setup, |rank| {
+            let window = counted(rank, 1, 1);
+            window.lock_all(Assert::NONE).unwrap();
+            for round in 1..=5 {
+                std::thread::scope(|scope| {
+                    let waiter = scope.spawn(|| window.notifications().wait(0, round));
+                    // Time to fall asleep; how far it comes does not matter.
+                    std::thread::sleep(Duration::from_millis(2));
+                    window.notifying(0).put(from(&[round]), Rank(0), Disp(0)).unwrap();
+                    assert_eq!(waiter.join().unwrap(), Ok(round));
+                });
+            }
+            window.unlock_all().unwrap();
+            window.free().unwrap();
+        });
+    }
+}
+
+#[test]
+fn counters_of_a_revoked_window_are_not_set_or_waited_for() {
+    run_all(2, |rank| {
+        let window = counted(rank, 1, 1);
+        rank.barrier();
+        window.revoke();
+        let set = window.set_counters(1).unwrap_err();
+        let waited = window.notifications().wait(0, 1).unwrap_err();
+        assert_eq!((set.class(), waited.class()), (ErrorClass::Revoked, ErrorClass::Revoked));
+        rank.barrier();
+        let _ = window.free();
+    });
+}
+
+#[test]
+fn there_is_room_for_so_many_counters_and_no_more() {
+    run(&Setup::direct(1), |rank| {
+        let window = hinted(rank, 1, "mpi_assert_max_num_notify", "2000000");
+        assert_eq!(window.room_for_counters(), 1 << 20);
+        window.free().unwrap();
+    });
+}
