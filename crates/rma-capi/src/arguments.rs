@@ -331,6 +331,9 @@ impl Memory {
     /// `count` elements of a datatype, for the library to read until the operation is complete at the origin. The address
     /// may be `MPI_BOTTOM` when the type has the addresses.
     pub(crate) fn gather(self, name: &str, count: u64, datatype: &Datatype) -> Result<Gather> {
+        if let Some(len) = datatype.dense_len(count) {
+            return self.readable(name, len).map(Gather::span);
+        }
         let layout = datatype.layout(count)?;
         self.check_bottom(name, &layout)?;
         // SAFETY: the bytes that the type names are good until the operation is complete (module contract).
@@ -339,6 +342,9 @@ impl Memory {
 
     /// As [`Memory::gather`], for the library to write.
     pub(crate) fn scatter(self, name: &str, count: u64, datatype: &Datatype) -> Result<Scatter> {
+        if let Some(len) = datatype.dense_len(count) {
+            return self.writable(name, len).map(Scatter::span);
+        }
         let layout = datatype.layout(count)?;
         self.check_bottom(name, &layout)?;
         // SAFETY: as for `gather`.

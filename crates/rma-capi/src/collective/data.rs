@@ -144,7 +144,7 @@ impl Room {
 
     /// The memory, for a block to be received there.
     pub(crate) fn take(&self) -> Take {
-        Take::Memory(self.memory())
+        Take::to(&self.scatter)
     }
 
     /// Stores blocks of those ranks whose blocks are not in their rooms already, or, when one of them is not as long as its

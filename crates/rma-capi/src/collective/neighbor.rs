@@ -41,7 +41,8 @@ impl Hood {
 pub(crate) fn begin(hood: Hood, send: &[Data], recv: &[Data]) -> Started {
     let Hood { call, neighbors } = hood;
     Data::check_apart(send, recv)?;
-    let (mut gives, mut takes, mut rooms) = (Vec::new(), Vec::new(), Vec::new());
+    let mut gives = Vec::with_capacity(send.len());
+    let (mut takes, mut rooms) = (Vec::with_capacity(recv.len()), Vec::with_capacity(recv.len()));
     for (place, (rank, data)) in neighbors.destinations.iter().zip(send).enumerate() {
         if let Some(rank) = *rank {
             let tag = neighbors.tag_of_destination(place) % EDGE_TAGS;
@@ -55,6 +56,6 @@ pub(crate) fn begin(hood: Hood, send: &[Data], recv: &[Data]) -> Started {
             rooms.push(room);
         }
     }
-    let machine = Neighbors::new(call.link(), gives, takes);
+    let machine = Neighbors::new(call.comm.inner.runtime().engine(), call.link(), gives, takes);
     Ok(call.begin(machine, move |blocks| Room::store_rest(&mut rooms, &blocks)))
 }

@@ -238,6 +238,11 @@ impl Exchange {
 }
 
 impl Take {
+    /// To the caller's memory where the block is long, and otherwise to the result.
+    pub fn to(room: &Scatter) -> Self {
+        if is_in_place(room) { Self::Memory(room.clone()) } else { Self::Bytes }
+    }
+
     /// The caller's memory.
     pub(crate) fn room(self) -> Option<Scatter> {
         match self {

@@ -6,7 +6,7 @@ use crate::message::{Making, Messenger, Plane, ReceiveRequest, Received, Scope, 
 use rma_core::datatype::Scatter;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
-use rma_core::{Error, ErrorClass, Result};
+use rma_core::{Engine, Error, ErrorClass, Result};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -248,6 +248,19 @@ impl Link {
                 Ok(send.among(&self.whole))
             }
         }
+    }
+
+    /// Sends a short block that lies in one piece at once, without a request; see [`crate::raw::Runtime::try_send`]. `false` when
+    /// [`Link::send_given`] has to.
+    pub(super) fn has_left(&self, engine: &Engine, to: u32, round: u32, given: &Given) -> bool {
+        let span = match given {
+            Given::Memory(memory) => memory.peek(usize::MAX).filter(|span| span.len() == given.len()),
+            Given::Bytes(_) => None,
+        };
+        let (to, tag) = (self.group.peer(Rank(to)), self.tag(round));
+        span.is_some_and(|span| {
+            engine.send_fast(&mut |channel| self.messenger.try_send(to, self.scope, tag, span, channel))
+        })
     }
 
     /// Receives into the caller's memory if the message is just as long as that, and otherwise as [`Link::receive`].

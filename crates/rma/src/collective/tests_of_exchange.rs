@@ -2,6 +2,7 @@
 
 use super::tests::{ends, for_all, link, run};
 use super::*;
+use crate::World;
 use crate::message::{MessageConfig, Messenger};
 use crate::testing::{Dice, Net};
 use rma_core::channel::MIN_PACKET;
@@ -335,4 +336,37 @@ fn a_rank_that_only_gives_serves_all_that_are_left() {
             );
         }
     }
+}
+
+/// The other of two ranks gets these blocks, and this one as many of it.
+fn neighbors(world: &World, blocks: &[Vec<u8>]) -> Neighbors {
+    let rank = 1 - world.rank();
+    let give = |block: &Vec<u8>| {
+        // SAFETY: the callers keep the blocks until the exchange is over.
+        let span = unsafe { ReadSpan::new(block.as_ptr(), block.len()) };
+        Edge { rank, tag: 0, block: Given::Memory(Source::span(span)) }
+    };
+    let gives = blocks.iter().map(give).collect();
+    let takes = blocks.iter().map(|_| Edge { rank, tag: 0, block: Take::Bytes }).collect();
+    Neighbors::new(world.runtime().engine(), world.link(), gives, takes)
+}
+
+#[test]
+fn short_blocks_to_neighbors_have_left_before_the_first_step() {
+    World::run_threads(2, |world| {
+        let runtime = world.runtime();
+        let blocks = [vec![1; 8], vec![2; 1024], vec![3; 1 << 20]];
+        // The first ones make contact.
+        for (round, number) in [2, 2, 3].into_iter().enumerate() {
+            world.barrier()?;
+            let before = runtime.messenger().packets_sent();
+            let machine = neighbors(world, &blocks[..number]);
+            let sent = runtime.messenger().packets_sent() - before;
+            assert!(round == 0 || sent == 2, "{sent} packets of {number} blocks");
+            let received = runtime.begin("neighbors", machine).wait()?;
+            assert!(received.into_iter().flatten().eq(blocks.iter().take(number).cloned()));
+        }
+        Ok(())
+    })
+    .unwrap();
 }

@@ -136,8 +136,9 @@ impl Sink {
         self.check(message.len() as u64)?;
         match self.chosen(message.len() as u64) {
             Self::Owned { .. } | Self::Exact { .. } => {
-                let mut bytes = allocate(message.len())?;
-                bytes.copy_from_slice(message);
+                let mut bytes = Vec::new();
+                bytes.try_reserve_exact(message.len()).map_err(|_| no_memory(message.len()))?;
+                bytes.extend_from_slice(message);
                 Ok(Some(bytes))
             }
             Self::Memory(mut scatter) => {
