@@ -1728,6 +1728,9 @@ MPI_Session PMPI_Session_f2c(MPI_Fint session);
 #ifdef RMA_MPI_1
 typedef MPI_Comm_errhandler_function MPI_Handler_function;
 
+#define MPI_LB ((MPI_Datatype)0x00000401)
+#define MPI_UB ((MPI_Datatype)0x00000402)
+
 int MPI_Attr_delete(MPI_Comm comm, int keyval);
 int PMPI_Attr_delete(MPI_Comm comm, int keyval);
 int MPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag);

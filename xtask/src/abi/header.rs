@@ -73,7 +73,13 @@ const OPT_IN: [(&str, &str, &str); 2] = [
          #define MPI_F08_STATUS_IGNORE ((MPI_F08_status *)0)\n\
          #define MPI_F08_STATUSES_IGNORE ((MPI_F08_status *)0)\n\n",
     ),
-    ("removed", REMOVED, "typedef MPI_Comm_errhandler_function MPI_Handler_function;\n\n"),
+    (
+        "removed",
+        REMOVED,
+        "typedef MPI_Comm_errhandler_function MPI_Handler_function;\n\n\
+         #define MPI_LB ((MPI_Datatype)0x00000401)\n\
+         #define MPI_UB ((MPI_Datatype)0x00000402)\n\n",
+    ),
 ];
 /// Asks for `MPI_Fint` and the conversions of handles, which are for an `INTEGER` of 32 bits.
 pub(super) const FORTRAN: &str = "RMA_MPI_FINT";

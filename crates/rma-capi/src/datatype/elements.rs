@@ -2,6 +2,7 @@
 //!
 //! The engine does not keep the order of basic types; how the type was made tells it. A pair type is two elements.
 
+use super::marks::is_mark;
 use super::object::{derived, get};
 use super::predefined::basic_type;
 use super::recipe::{Ingredient, Recipe};
@@ -15,7 +16,7 @@ const INT: u64 = 4;
 /// The basic elements in the first `bytes` bytes of data of this type; `None` when they end within one.
 pub(crate) fn elements_in(datatype: MPI_Datatype, bytes: u64) -> Option<u64> {
     match derived(datatype) {
-        None => Kind::Basic(basic_type(datatype)?).elements(bytes),
+        None => Kind::of_handle(datatype)?.elements(bytes),
         Some(derived) => Kind::Made(&derived.recipe, derived.inner.size()).elements(bytes),
     }
 }
@@ -27,7 +28,7 @@ pub(crate) fn elements_in(datatype: MPI_Datatype, bytes: u64) -> Option<u64> {
 pub(crate) fn bytes_of_elements(datatype: MPI_Datatype, elements: u64) -> Result<u64> {
     get("datatype", datatype)?;
     let bytes = match derived(datatype) {
-        None => basic_type(datatype).and_then(|basic| Kind::Basic(basic).bytes(elements)),
+        None => Kind::of_handle(datatype).and_then(|kind| kind.bytes(elements)),
         Some(derived) => Kind::Made(&derived.recipe, derived.inner.size()).bytes(elements),
     };
     bytes.filter(|bytes| i64::try_from(*bytes).is_ok()).ok_or_else(|| {
@@ -44,18 +45,26 @@ enum Kind<'a> {
     Basic(BasicType),
     /// With the size.
     Made(&'a Recipe, u64),
+    /// A mark of bounds.
+    Nothing,
 }
 
 impl<'a> Kind<'a> {
     fn of(ingredient: &'a Ingredient) -> Option<Self> {
         match ingredient {
-            Ingredient::Predefined(datatype) => basic_type(*datatype).map(Self::Basic),
+            Ingredient::Predefined(datatype) => Self::of_handle(*datatype),
             Ingredient::Derived { inner, recipe } => Some(Self::Made(recipe, inner.size())),
         }
     }
 
+    /// Of a handle that the program did not make.
+    fn of_handle(datatype: MPI_Datatype) -> Option<Self> {
+        basic_type(datatype).map(Self::Basic).or_else(|| is_mark(datatype).then_some(Self::Nothing))
+    }
+
     fn size(self) -> u64 {
         match self {
+            Self::Nothing => 0,
             Self::Basic(basic) => basic.size() as u64,
             Self::Made(_, size) => size,
         }
@@ -85,6 +94,7 @@ impl<'a> Kind<'a> {
     /// The bytes of the first elements of one of these, which has more.
     fn first(self, elements: u64) -> Option<u64> {
         match self {
+            Self::Nothing => None,
             Self::Basic(basic) => Some(parts(basic).iter().take(elements as usize).sum()),
             Self::Made(recipe, _) if recipe.combiner == MPI_COMBINER_STRUCT => {
                 let (mut left, mut bytes) = (elements, 0u64);
@@ -103,6 +113,7 @@ impl<'a> Kind<'a> {
     /// The elements in the first bytes of one of these, which has at least so many.
     fn leading(self, bytes: u64) -> Option<u64> {
         match self {
+            Self::Nothing => None,
             Self::Basic(basic) => leading_parts(&parts(basic), bytes),
             Self::Made(recipe, _) if recipe.combiner == MPI_COMBINER_STRUCT => {
                 let (mut left, mut elements) = (bytes, 0u64);

@@ -8,12 +8,14 @@ pub(crate) mod construct;
 mod elements;
 pub(crate) mod external;
 pub(crate) mod f90;
+mod marks;
 mod names;
 mod object;
 mod predefined;
 mod recipe;
 
 pub(crate) use elements::{bytes_of_elements, elements_in};
+pub(crate) use marks::is_mark;
 pub(crate) use names::name_of;
 pub(crate) use object::{
     Derived, Kept, TYPES, bytes, committed, dense_bytes, derived, elements_name, enter, get, predefined_only,

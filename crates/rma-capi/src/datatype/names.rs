@@ -1,7 +1,7 @@
 //! Names of datatypes (MPI 5.0 §7.8). Predefined datatypes have them too, and a program may give them others.
 
 use super::object::{derived, get};
-use super::predefined;
+use super::{marks, predefined};
 use crate::abi::MPI_Datatype;
 use crate::name::Name;
 use parking_lot::Mutex;
@@ -18,7 +18,7 @@ pub(crate) fn name_of(datatype: MPI_Datatype) -> Result<&'static Name> {
     if absent.is_none() {
         get("datatype", datatype)?;
     }
-    let name = predefined::name(datatype).or(absent);
+    let name = predefined::name(datatype).or_else(|| marks::name(datatype)).or(absent);
     let given = || Box::leak(Box::new(Name::of(name.unwrap_or_default())));
     Ok(match derived(datatype) {
         Some(derived) => &derived.name,

@@ -1,5 +1,6 @@
 //! A datatype and its table, and what calls want to know of a handle.
 
+use super::marks;
 use super::predefined::{self, basic_type, dense_size};
 use super::recipe::Recipe;
 use crate::abi::{MPI_DATATYPE_NULL, MPI_Datatype};
@@ -37,7 +38,8 @@ pub(crate) fn get(name: &str, datatype: MPI_Datatype) -> Result<Datatype> {
     if let Some(basic) = basic_type(datatype) {
         return Ok(predefined::datatype(basic));
     }
-    derived(datatype).map(|derived| derived.inner.clone()).ok_or_else(|| unknown(name, datatype))
+    let derived = derived(datatype).map(|derived| derived.inner.clone());
+    derived.or_else(|| marks::datatype(datatype)).ok_or_else(|| unknown(name, datatype))
 }
 
 /// The engine's type of a handle that is used for communication, so must be committed (MPI 5.0 §5.1.9).

@@ -1,5 +1,6 @@
 //! How a derived type was made: what `MPI_Type_get_envelope` and `MPI_Type_get_contents` tell (MPI 5.0 §5.1.13).
 
+use super::marks::is_mark;
 use super::object::{derived, enter};
 use super::predefined::basic_type;
 use crate::abi::{
@@ -104,7 +105,7 @@ impl Recipe {
             match ingredient {
                 _ if found.len() >= most => return,
                 _ if lens.get(place) == Some(&0) => {}
-                Ingredient::Predefined(datatype) if found.contains(datatype) => {}
+                Ingredient::Predefined(datatype) if found.contains(datatype) || is_mark(*datatype) => {}
                 Ingredient::Predefined(datatype) => found.push(*datatype),
                 Ingredient::Derived { recipe, .. } => {
                     if seen.insert(Arc::as_ptr(recipe)) {

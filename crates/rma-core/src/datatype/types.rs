@@ -66,8 +66,22 @@ impl Datatype {
     /// One element of a basic type.
     pub fn basic(ty: BasicType) -> Self {
         let layout = Layout::blocks(ty.parts().iter().copied()).expect("an element of a basic type is small");
-        let bounds = Bounds { lower_mark: None, upper_mark: None, align: ty.align() as u64 };
+        let bounds = Bounds { align: ty.align() as u64, ..Bounds::NATURAL };
         Self::of(layout, bounds, Content::Only(ty))
+    }
+
+    /// No data, and where an element of each type begins that is made from it (`MPI_LB` of MPI-1).
+    pub fn lower_mark() -> Self {
+        Self::mark(Bounds { lower_mark: Some(0), ..Bounds::NATURAL })
+    }
+
+    /// No data, and where an element of each type ends that is made from it (`MPI_UB` of MPI-1).
+    pub fn upper_mark() -> Self {
+        Self::mark(Bounds { upper_mark: Some(0), ..Bounds::NATURAL })
+    }
+
+    fn mark(bounds: Bounds) -> Self {
+        Self::of(Layout::contiguous(0), bounds, Content::Nothing)
     }
 
     /// `MPI_Type_contiguous`: `count` elements one behind the other.
@@ -303,7 +317,7 @@ impl Datatype {
     fn sequence<'a>(fields: impl IntoIterator<Item = Field<'a>>) -> Result<Self> {
         const CALL: &str = "datatype";
         let mut parts = Vec::new();
-        let mut bounds = Bounds { lower_mark: None, upper_mark: None, align: 1 };
+        let mut bounds = Bounds::NATURAL;
         let mut content = Content::Nothing;
         for Field { count, offset, ty } in fields {
             content = content.with(ty.0.content);
@@ -330,8 +344,7 @@ impl Datatype {
         call: &'static str,
     ) -> Result<Self> {
         let (Some(layout), Some(bounds)) = (layout, bounds) else { return Err(TooLarge.into_error(call)) };
-        let nothing = Bounds { lower_mark: None, upper_mark: None, align: 1 };
-        let bounds = if has_elements { bounds } else { nothing };
+        let bounds = if has_elements { bounds } else { Bounds::NATURAL };
         if bounds.extent(&layout).is_none() {
             return Err(TooLarge.into_error(call));
         }
@@ -347,6 +360,9 @@ impl Node {
 }
 
 impl Bounds {
+    /// Of no data, without marks.
+    const NATURAL: Self = Self { lower_mark: None, upper_mark: None, align: 1 };
+
     fn lower(&self, layout: &Layout) -> i64 {
         self.lower_mark.unwrap_or_else(|| layout.bounds().0)
     }

@@ -2,7 +2,7 @@
 
 use crate::abi::*;
 use crate::arguments::{Out, Text, TextOut, Wide};
-use crate::datatype::{Recipe, basic_type, derived, get, name_of, unknown};
+use crate::datatype::{Recipe, basic_type, derived, get, is_mark, name_of, unknown};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use crate::name;
@@ -219,7 +219,9 @@ fn set<A: Wide>(out: Out<A>, name: &str, value: i64) -> Result<()> {
 fn envelope(datatype: MPI_Datatype) -> Result<Arc<Recipe>> {
     match derived(datatype) {
         Some(derived) => Ok(Arc::clone(&derived.recipe)),
-        None if basic_type(datatype).is_some() => Ok(Arc::new(Recipe::new(MPI_COMBINER_NAMED, &[]))),
+        None if basic_type(datatype).is_some() || is_mark(datatype) => {
+            Ok(Arc::new(Recipe::new(MPI_COMBINER_NAMED, &[])))
+        }
         None => Err(unknown("datatype", datatype)),
     }
 }
