@@ -16,6 +16,9 @@ pub(super) const KNOWN: &str = include_str!("../../../tests/programs/mpi4py.tsv"
 const LEFT_OUT: &str = "dynproc|spawn|subclass|test_file|test_io|ulfm|util_pool";
 /// Longest that one run of the suite may take, in seconds.
 const LIMIT_S: u32 = 1800;
+/// Runs the suite, which shortly before that tells where it is, so that a test that hangs is named.
+const MAIN: &str = "import faulthandler, runpy, sys; faulthandler.dump_traceback_later(1740); \
+    sys.path.insert(0, 'test'); runpy.run_path('test/main.py', run_name='__main__')";
 /// What the suite writes before the name of a test that failed.
 const FAILED: [&str; 2] = ["ERROR: ", "FAIL: "];
 
@@ -31,6 +34,7 @@ pub(super) fn run(place: &Place<'_>) -> Result<bool, String> {
             failed(&said).into_iter().filter(|name| !known.contains_key(name)).collect();
         println!("mpi4py on {ranks} ranks: {}", summary(&said));
         unknown.iter().for_each(|name| println!("  failed, and is not listed: {name}"));
+        hanging(&said).iter().for_each(|name| println!("  does not end: {name}"));
         // Each rank says how many tests it has run, at its end.
         is_good &= unknown.is_empty() && said.matches("Ran ").count() == *ranks as usize;
     }
@@ -67,7 +71,7 @@ fn build(place: &Path, prefix: &Path, python: &Path) -> Result<(), String> {
 fn suite(place: &Place<'_>, python: &Path, ranks: u32) -> Result<String, String> {
     let mut command = place.launch(ranks, LIMIT_S);
     command.arg(python.join("python"));
-    command.args(["test/main.py", "--quiet", "--no-builddir", "-e", LEFT_OUT]);
+    command.args(["-c", MAIN, "--quiet", "--no-builddir", "-e", LEFT_OUT]);
     if let Some(name) = &place.name {
         command.args(["-i", name]);
     }
@@ -85,6 +89,18 @@ fn failed(said: &str) -> BTreeSet<String> {
         Some(words.into_iter().rev().collect::<Vec<_>>().join("."))
     };
     said.lines().filter_map(name).collect()
+}
+
+/// The tests that were under way when the time was nearly over: file and method.
+fn hanging(said: &str) -> BTreeSet<String> {
+    let place = |line: &str| {
+        let (file, method) = line.split_once("File \"")?.1.split_once("\", line ")?;
+        // Errors have a comma behind the number.
+        let (_, method) = method.split_once(" in ").filter(|(number, _)| number.parse::<u32>().is_ok())?;
+        let file = file.rsplit('/').next()?;
+        method.starts_with("test").then(|| format!("{file}, {}", method.trim()))
+    };
+    said.lines().filter_map(place).collect()
 }
 
 fn summary(said: &str) -> String {
@@ -105,6 +121,8 @@ mod tests {
     #[test]
     fn names_of_failed_tests_are_read_from_what_each_rank_writes() {
         let said = "[1@host] ERROR: testA (test_win.TestWinSelf.testA)\nFAIL: testB (test_rma.TestRMA.testB) (i=3)\nOK\n";
+        let dump = "Timeout (0:29:00)!\n[0@host]   File \"/x/test/test_win.py\", line 7 in testFree\n  File \"b.py\", line 8, in testGood\n  File \"a.py\", line 9 in run\n";
+        assert_eq!(hanging(dump).into_iter().collect::<Vec<_>>(), ["test_win.py, testFree"]);
         assert_eq!(failed(said).into_iter().collect::<Vec<_>>(), ["TestRMA.testB", "TestWinSelf.testA"]);
     }
 }
