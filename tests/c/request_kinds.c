@@ -4,6 +4,7 @@
  * ranks: 1 2 4
  * peers: not openmpi, whose 4.1 has no partitioned messages
  * peers: not mpich, whose 4.0 has no persistent collectives along edges
+ * peers: not mpich-guest, the same
  * memcheck: yes */
 #include "check.h"
 

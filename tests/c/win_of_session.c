@@ -1,7 +1,8 @@
 /* A window on a communicator of a session, without MPI_Init.
  *
  * ranks: 1 2 4
- * peers: not openmpi, which has no sessions before version 5 */
+ * peers: not openmpi, which has no sessions before version 5
+ * peers: not openmpi-guest, the same */
 #include "check.h"
 
 int main(void)
