@@ -13,6 +13,7 @@ pub mod fuzzing;
 pub mod hostile;
 pub mod installed;
 pub mod job;
+pub mod keeper;
 pub mod options;
 pub mod paths;
 pub mod program;

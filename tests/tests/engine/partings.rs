@@ -6,6 +6,7 @@ use rma_core::ids::{Disp, Peer, Rank};
 use rma_core::window::Sync;
 use rma_core::window::{Window, WindowFree, WindowSpec};
 use rma_core::{Error, ErrorClass, Result};
+use rma_tests::keeper::{Keeper, Slow};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, into, local};
 use std::sync::Arc;
@@ -366,4 +367,30 @@ fn the_revoking_rank_may_die_once_a_living_one_has_heard_of_it() {
         assert_eq!(class(free(world, &mut windows, rank)), None);
     }
     are_gone(world);
+}
+
+#[test]
+fn words_that_are_late_find_another_window_in_the_place_of_their_own() {
+    for setup in Setup::all(3) {
+        let (slow, mut made) = (Slow::default(), 0);
+        let world = &Stepped::with_channels(&setup, 29, |channel| {
+            made += 1;
+            Box::new(if made == 2 { Keeper::slow(channel, slow.clone()) } else { Keeper::new(channel) })
+        });
+        let mut windows = allocate(world);
+        slow.set(Some(Peer(2)));
+        windows[0].as_ref().unwrap().revoke();
+        world.until("the word", || windows.iter().flatten().all(Window::is_revoked));
+        for rank in 0..3 {
+            assert_eq!(class(free(world, &mut windows, rank)), None);
+        }
+        are_gone(world);
+        let windows = world.allocate(8);
+        slow.set(None);
+        world.settle();
+        assert!(!windows[2].is_revoked());
+        for (from, to) in [(2, 1), (1, 2)] {
+            assert_eq!(access(world, &windows[from], to, 4).unwrap(), 4, "rank {from} at {to}");
+        }
+    }
 }

@@ -22,7 +22,8 @@ pub(crate) struct Windows {
 
 #[derive(Default)]
 struct Entry {
-    generation: u16,
+    /// Of the window, or of the last one that was here.
+    generation: Option<u16>,
     window: Option<Box<WindowState>>,
 }
 
@@ -146,7 +147,7 @@ impl Windows {
         // The index may still be listed as active for the window that had it before.
         self.lists.set_owner(&window);
         window.shared.active.set_calls(window.fast_calls());
-        self.entries[at] = Entry { generation: id.generation, window: Some(Box::new(window)) };
+        self.entries[at] = Entry { generation: Some(id.generation), window: Some(Box::new(window)) };
         self.live += 1;
     }
 
@@ -162,8 +163,7 @@ impl Windows {
     /// A window with the rest of the state, to be changed.
     #[inline]
     pub(crate) fn borrow<'a>(&'a mut self, state: &'a mut State, id: WindowId) -> Option<WindowContext<'a>> {
-        let entry =
-            self.entries.get_mut(usize::from(id.index)).filter(|entry| entry.generation == id.generation)?;
+        let entry = self.entries.get_mut(usize::from(id.index)).filter(|entry| entry.is_of(id))?;
         let window = entry.window.as_deref_mut()?;
         Some(WindowContext { window, state, lists: &mut self.lists })
     }
@@ -193,9 +193,7 @@ impl Windows {
 
     /// A window, to look at.
     pub(crate) fn get(&self, id: WindowId) -> Option<&WindowState> {
-        let entry =
-            self.entries.get(usize::from(id.index)).filter(|entry| entry.generation == id.generation)?;
-        entry.window.as_deref()
+        self.entries.get(usize::from(id.index)).filter(|entry| entry.is_of(id))?.window.as_deref()
     }
 
     /// Notes that a window has something to do.
@@ -209,10 +207,15 @@ impl Windows {
         self.lists.promising.iter().copied().collect()
     }
 
-    /// Whether there was a window of this id, which is gone.
+    /// Whether there may have been a window of this id, which is gone. Another one may have its index by now: of two, the one that was
+    /// begun after the other's end has the later generation.
     pub(crate) fn has_been(&self, id: WindowId) -> bool {
         let entry = self.entries.get(usize::from(id.index));
-        entry.is_some_and(|entry| entry.generation == id.generation && entry.window.is_none())
+        entry.is_some_and(|entry| match entry.generation {
+            None => false,
+            Some(latest) if latest == id.generation => entry.window.is_none(),
+            Some(latest) => is_before(id.generation, latest),
+        })
     }
 
     /// Whether windows are being made that have no index yet.
@@ -294,6 +297,40 @@ impl Windows {
     }
 
     fn entry(&mut self, id: WindowId) -> Option<&mut Entry> {
-        self.entries.get_mut(usize::from(id.index)).filter(|entry| entry.generation == id.generation)
+        self.entries.get_mut(usize::from(id.index)).filter(|entry| entry.is_of(id))
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn is_of(&self, id: WindowId) -> bool {
+        self.generation == Some(id.generation)
+    }
+}
+
+/// Whether a generation is one of the 2¹⁵ before another.
+fn is_before(generation: u16, other: u16) -> bool {
+    (generation.wrapping_sub(other) as i16) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generations_are_in_a_circle() {
+        for (earlier, later) in [(0, 1), (7, 9), (u16::MAX, 0), (65_000, 30_000)] {
+            assert!(is_before(earlier, later) && !is_before(later, earlier), "{earlier} and {later}");
+        }
+        assert!(!is_before(5, 5));
+    }
+
+    #[test]
+    fn an_index_that_no_window_had_has_been_none() {
+        let mut windows = Windows::new(4);
+        windows.entries.resize_with(2, Entry::default);
+        for id in [(0, 0), (1, u16::MAX), (3, 0)].map(|(index, generation)| WindowId { index, generation }) {
+            assert!(!windows.has_been(id) && windows.get(id).is_none(), "{id}");
+        }
     }
 }

@@ -22,8 +22,8 @@
 //! for, and the next rank gathers in its place. So until it is over nothing is kept but the ranks that have said "left": two packets to
 //! each rank. An index is not free for other windows before its ghost has ended.
 //!
-//! Answers, and requests without an answer, may come to a rank where the window is over: they went another
-//! way than "over", and nothing waits for them ([`Windows::has_been`](crate::state::Windows::has_been)).
+//! Answers, and requests without an answer, may come to a rank where the window is over, and another has its
+//! index: they went another way than "over", and nothing waits for them ([`Windows::has_been`](crate::state::Windows::has_been)).
 //!
 //! **Revoked**: a rank that learns of it notifies all others first, then ends its operations, but for those
 //! whose buffers a channel has in hand. All calls fail from then on; locks that are held stay so until the window is freed, which is
