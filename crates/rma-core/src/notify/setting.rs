@@ -174,7 +174,7 @@ impl CounterSetting {
 }
 
 impl Drop for CounterSetting {
-    /// One that is given up fails on the other ranks.
+    /// One that is given up is waited for by the other ranks, as a window's creation is; where the host can, their calls fail.
     fn drop(&mut self) {
         let phase = std::mem::replace(&mut self.phase, Phase::Over);
         if let Phase::Compare(request) | Phase::Meet(request, _) = phase
