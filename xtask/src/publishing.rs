@@ -18,7 +18,8 @@ const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 /// Nothing is sent anywhere. The packages lie in target/package then.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Also build each package from what was packed.
+    /// Also build each package from what was packed, and check everything with the oldest compiler that they promise to build with,
+    /// where rustup has it.
     #[arg(long)]
     build: bool,
 }
@@ -28,7 +29,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     let findings = findings(workspace, &metadata)?;
     findings.iter().for_each(|finding| eprintln!("{finding}"));
     let is_packed = pack(workspace, &metadata, args.build)?;
-    Ok(if findings.is_empty() && is_packed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let is_good =
+        findings.is_empty() && is_packed && (!args.build || is_good_for_oldest(workspace, &metadata)?);
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// What cargo knows of this workspace and of all that it depends on, on this machine.
@@ -84,9 +87,36 @@ fn installed(metadata: &Value) -> impl Iterator<Item = String> {
     })
 }
 
+/// Whether the oldest compiler has nothing against the code; also where it is not installed.
+fn is_good_for_oldest(workspace: &Workspace, metadata: &Value) -> Result<bool, String> {
+    let (major, minor) = oldest(metadata);
+    let toolchain = format!("{major}.{minor}");
+    let rustup = |words: &[&str]| {
+        let mut rustup = Command::new("rustup");
+        rustup.args(["run", &toolchain]).args(words);
+        rustup
+    };
+    let version = rustup(&["rustc", "--version"]).output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        println!(
+            "Rust {toolchain} is not installed (rustup toolchain install {toolchain}): not checked with it"
+        );
+        return Ok(true);
+    }
+    let mut check = rustup(&["cargo", "check", "--quiet", "--workspace", "--all-targets", "--offline"]);
+    check.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target().join("oldest"));
+    let status = check.status().map_err(|error| format!("rustup could not be started: {error}"))?;
+    Ok(status.success())
+}
+
+/// The oldest compiler that our packages promise to build with.
+fn oldest(metadata: &Value) -> (u32, u32) {
+    published(metadata).map(|package| version(&package["rust_version"])).max().unwrap_or_default()
+}
+
 /// Packages that need a newer compiler than we say that we do.
 fn too_new(metadata: &Value) -> Vec<String> {
-    let ours = published(metadata).map(|package| version(&package["rust_version"])).max().unwrap_or_default();
+    let ours = oldest(metadata);
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let newer = packages.filter(|package| version(&package["rust_version"]) > ours);
     let line =

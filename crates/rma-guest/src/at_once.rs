@@ -35,7 +35,7 @@ macro_rules! of_library {
             pub(super) static $name: AtomicPtr<c_void> = AtomicPtr::new(null_mut());)*
         }
 
-        const ALL: &[(&CStr, &AtomicPtr<c_void>)] = &[$(($text, &address::$name)),*];
+        static ALL: &[(&CStr, &AtomicPtr<c_void>)] = &[$(($text, &address::$name)),*];
 
         /// The functions themselves.
         mod library {
