@@ -140,83 +140,88 @@ fn aim(buffers: usize, rank: Rank, kind: Type, op: Option<Op>) -> Option<u64> {
     step(buffers, rank, kind, op).map(|step| step >> u32::BITS << u32::BITS | u64::from(rank.0 as u32))
 }
 
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn put(
-    origin: *const c_void,
-    here: Side,
-    rank: Rank,
-    disp: Aint,
-    there: Side,
-    win: Handle,
-) -> Option<c_int> {
-    let len = bytes(origin, here, there, rank, disp)?;
-    let place = places::find(win)?;
-    // SAFETY: the window is taken over, and the program's arguments are as the standard has them. So below.
-    Some(unsafe { library::put(origin, len, rank.0, disp, place) })
+/// Calls on as many elements of one type on both sides: the library gets bytes. With a request, it answers 1 for one that has ended.
+macro_rules! on_bytes {
+    ($(fn $name:ident($origin:ty);)*) => {$(
+        /// # Safety
+        /// The arguments are as the standard has them.
+        #[inline(always)]
+        pub(crate) unsafe fn $name(
+            origin: $origin,
+            here: Side,
+            rank: Rank,
+            disp: Aint,
+            there: Side,
+            win: Handle,
+        ) -> Option<c_int> {
+            let len = bytes(origin, here, there, rank, disp)?;
+            let place = places::find(win)?;
+            // SAFETY: the window is taken over, and the program's arguments are as the standard has them. So below.
+            Some(unsafe { library::$name(origin, len, rank.0, disp, place) })
+        }
+    )*};
 }
 
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn get(
-    origin: *mut c_void,
-    here: Side,
-    rank: Rank,
-    disp: Aint,
-    there: Side,
-    win: Handle,
-) -> Option<c_int> {
-    let len = bytes(origin, here, there, rank, disp)?;
-    let place = places::find(win)?;
-    // SAFETY: as for `put`.
-    Some(unsafe { library::get(origin, len, rank.0, disp, place) })
+on_bytes! {
+    fn put(*const c_void);
+    fn get(*mut c_void);
+    fn rput(*const c_void);
+    fn rget(*mut c_void);
 }
 
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn accumulate(
-    origin: *const c_void,
-    here: Side,
-    rank: Rank,
-    disp: Aint,
-    there: Side,
-    op: Op,
-    win: Handle,
-) -> Option<c_int> {
-    if !here.is(there) {
-        return None;
-    }
-    let step = step(origin.addr(), rank, there.1, Some(Op(handle(op.0))))?;
-    let place = places::find(win)?;
-    // SAFETY: as for `put`.
-    Some(unsafe { library::accumulate(origin, here.0, rank.0, step, disp, place) })
+/// Accumulates, on one type on all sides; answers as [`on_bytes`].
+macro_rules! on_elements {
+    ($(fn $name:ident, $with_result:ident;)*) => {$(
+        /// # Safety
+        /// The arguments are as the standard has them.
+        #[inline(always)]
+        pub(crate) unsafe fn $name(
+            origin: *const c_void,
+            here: Side,
+            rank: Rank,
+            disp: Aint,
+            there: Side,
+            op: Op,
+            win: Handle,
+        ) -> Option<c_int> {
+            if !here.is(there) {
+                return None;
+            }
+            let step = step(origin.addr(), rank, there.1, Some(Op(handle(op.0))))?;
+            let place = places::find(win)?;
+            // SAFETY: as for `put`.
+            Some(unsafe { library::$name(origin, here.0, rank.0, step, disp, place) })
+        }
+
+        /// # Safety
+        /// The arguments are as the standard has them.
+        #[inline(always)]
+        #[allow(clippy::too_many_arguments)] // as many as the standard has
+        pub(crate) unsafe fn $with_result(
+            origin: *const c_void,
+            here: Side,
+            result: *mut c_void,
+            back: Side,
+            rank: Rank,
+            disp: Aint,
+            there: Side,
+            op: Op,
+            win: Handle,
+        ) -> Option<c_int> {
+            if !(here.is(there) && back.is(there)) {
+                return None;
+            }
+            let aim = aim(origin.addr() | result.addr(), rank, there.1, Some(Op(handle(op.0))))?;
+            let place = places::find(win)?;
+            // SAFETY: as for `put`.
+            Some(unsafe { library::$with_result(origin, result, here.0, aim, disp, place) })
+        }
+    )*};
 }
 
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)] // as many as the standard has
-pub(crate) unsafe fn get_accumulate(
-    origin: *const c_void,
-    here: Side,
-    result: *mut c_void,
-    back: Side,
-    rank: Rank,
-    disp: Aint,
-    there: Side,
-    op: Op,
-    win: Handle,
-) -> Option<c_int> {
-    if !(here.is(there) && back.is(there)) {
-        return None;
-    }
-    let aim = aim(origin.addr() | result.addr(), rank, there.1, Some(Op(handle(op.0))))?;
-    let place = places::find(win)?;
-    // SAFETY: as for `put`.
-    Some(unsafe { library::get_accumulate(origin, result, here.0, aim, disp, place) })
+on_elements! {
+    fn accumulate, get_accumulate;
+    fn raccumulate, rget_accumulate;
 }
 
 /// # Safety
@@ -275,57 +280,35 @@ pub(crate) unsafe fn lock(kind: LockType, rank: Rank, assert: c_int, win: Handle
     Some(unsafe { library::lock(own, rank.0, place) })
 }
 
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn unlock(rank: Rank, win: Handle) -> Option<c_int> {
-    let place = places::find(win)?;
-    if rank.0 < 0 {
-        return None;
-    }
-    // SAFETY: as for `put`.
-    Some(unsafe { library::unlock(rank.0, place) })
+/// Calls for one rank, and for all, which have no other argument.
+macro_rules! for_ranks {
+    (rank: $($name:ident),*; all: $($of_all:ident),*) => {
+        $(
+            /// # Safety
+            /// The arguments are as the standard has them.
+            #[inline(always)]
+            pub(crate) unsafe fn $name(rank: Rank, win: Handle) -> Option<c_int> {
+                let place = places::find(win)?;
+                if rank.0 < 0 {
+                    return None;
+                }
+                // SAFETY: as for `put`.
+                Some(unsafe { library::$name(rank.0, place) })
+            }
+        )*
+        $(
+            /// # Safety
+            /// The arguments are as the standard has them.
+            #[inline(always)]
+            pub(crate) unsafe fn $of_all(win: Handle) -> Option<c_int> {
+                // SAFETY: as for `put`.
+                places::find(win).map(|place| unsafe { library::$of_all(place) })
+            }
+        )*
+    };
 }
 
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn flush(rank: Rank, win: Handle) -> Option<c_int> {
-    let place = places::find(win)?;
-    if rank.0 < 0 {
-        return None;
-    }
-    // SAFETY: as for `put`.
-    Some(unsafe { library::flush(rank.0, place) })
-}
-
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn flush_all(win: Handle) -> Option<c_int> {
-    // SAFETY: as for `put`.
-    places::find(win).map(|place| unsafe { library::flush_all(place) })
-}
-
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn flush_local(rank: Rank, win: Handle) -> Option<c_int> {
-    let place = places::find(win)?;
-    if rank.0 < 0 {
-        return None;
-    }
-    // SAFETY: as for `put`.
-    Some(unsafe { library::flush_local(rank.0, place) })
-}
-
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn flush_local_all(win: Handle) -> Option<c_int> {
-    // SAFETY: as for `put`.
-    places::find(win).map(|place| unsafe { library::flush_local_all(place) })
-}
+for_ranks!(rank: unlock, flush, flush_local; all: flush_all, flush_local_all, unlock_all, sync);
 
 /// # Safety
 /// The arguments are as the standard has them.
@@ -337,107 +320,4 @@ pub(crate) unsafe fn lock_all(assert: c_int, win: Handle) -> Option<c_int> {
     }
     // SAFETY: as for `put`.
     Some(unsafe { library::lock_all(place) })
-}
-
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn unlock_all(win: Handle) -> Option<c_int> {
-    // SAFETY: as for `put`.
-    places::find(win).map(|place| unsafe { library::unlock_all(place) })
-}
-
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn sync(win: Handle) -> Option<c_int> {
-    // SAFETY: as for `put`.
-    places::find(win).map(|place| unsafe { library::sync(place) })
-}
-
-/// Whether it has ended well.
-///
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn rput(
-    origin: *const c_void,
-    here: Side,
-    rank: Rank,
-    disp: Aint,
-    there: Side,
-    win: Handle,
-) -> Option<bool> {
-    let len = bytes(origin, here, there, rank, disp)?;
-    let place = places::find(win)?;
-    // SAFETY: the window is taken over, and the program's arguments are as the standard has them. So below.
-    Some(unsafe { library::rput(origin, len, rank.0, disp, place) } != 0)
-}
-
-/// Whether it has ended well.
-///
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn rget(
-    origin: *mut c_void,
-    here: Side,
-    rank: Rank,
-    disp: Aint,
-    there: Side,
-    win: Handle,
-) -> Option<bool> {
-    let len = bytes(origin, here, there, rank, disp)?;
-    let place = places::find(win)?;
-    // SAFETY: as for `put`.
-    Some(unsafe { library::rget(origin, len, rank.0, disp, place) } != 0)
-}
-
-/// Whether it has ended well.
-///
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-pub(crate) unsafe fn raccumulate(
-    origin: *const c_void,
-    here: Side,
-    rank: Rank,
-    disp: Aint,
-    there: Side,
-    op: Op,
-    win: Handle,
-) -> Option<bool> {
-    if !here.is(there) {
-        return None;
-    }
-    let step = step(origin.addr(), rank, there.1, Some(Op(handle(op.0))))?;
-    let place = places::find(win)?;
-    // SAFETY: as for `put`.
-    Some(unsafe { library::raccumulate(origin, here.0, rank.0, step, disp, place) } != 0)
-}
-
-/// Whether it has ended well.
-///
-/// # Safety
-/// The arguments are as the standard has them.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)] // as many as the standard has
-pub(crate) unsafe fn rget_accumulate(
-    origin: *const c_void,
-    here: Side,
-    result: *mut c_void,
-    back: Side,
-    rank: Rank,
-    disp: Aint,
-    there: Side,
-    op: Op,
-    win: Handle,
-) -> Option<bool> {
-    if !(here.is(there) && back.is(there)) {
-        return None;
-    }
-    let aim = aim(origin.addr() | result.addr(), rank, there.1, Some(Op(handle(op.0))))?;
-    let place = places::find(win)?;
-    // SAFETY: as for `put`.
-    Some(unsafe { library::rget_accumulate(origin, result, here.0, aim, disp, place) } != 0)
 }

@@ -397,9 +397,13 @@ fn a_waiter_is_woken_by_another_thread_of_its_rank() {
             window.lock_all(Assert::NONE).unwrap();
             for round in 1..=5 {
                 std::thread::scope(|scope| {
+                    let slept = rank.engine.counters().sleeps;
                     let waiter = scope.spawn(|| window.notifications().wait(0, round));
-                    // Time to fall asleep; how far it comes does not matter.
-                    std::thread::sleep(Duration::from_millis(2));
+                    let start = Instant::now();
+                    while rank.engine.counters().sleeps == slept {
+                        assert!(start.elapsed() < Duration::from_secs(20), "the waiter does not fall asleep");
+                        std::thread::yield_now();
+                    }
                     window.notifying(0).put(from(&[round]), Rank(0), Disp(0)).unwrap();
                     assert_eq!(waiter.join().unwrap(), Ok(round));
                 });

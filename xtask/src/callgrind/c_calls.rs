@@ -1,6 +1,5 @@
 //! The calls of the C library, as an installation has it: instructions from call to return, and no allocation.
 
-use super::guest_calls::GUEST;
 use super::run::Repeated;
 use crate::abi::SONAME;
 use crate::process::succeed;
@@ -34,6 +33,7 @@ const CALLS: &[Counted] = &[
 const PACKAGE: &str = "rma-capi";
 pub(super) const SOURCE: &str = "crates/rma-bench/c-counted/calls_counted.c";
 pub(super) const PROGRAM: &str = "calls-counted";
+pub(super) const GUEST: &str = "librma_guest.so";
 /// The objects that are this project's.
 const OWN: &[&str] = &[PROGRAM, SONAME, GUEST];
 

@@ -1,6 +1,6 @@
 //! The same calls in C inside MPICH: the instructions of `librma_guest.so` and of the C library beside it.
 
-use super::c_calls::{Counted, SOURCE, count_in};
+use super::c_calls::{Counted, GUEST, PROGRAM, SOURCE, count_in};
 use crate::process::succeed;
 use crate::workspace::{INSTALLED, Workspace};
 use std::path::PathBuf;
@@ -18,7 +18,6 @@ const CALLS: &[Counted] = &[
 ];
 
 const PACKAGE: &str = "rma-guest";
-pub(super) const GUEST: &str = "librma_guest.so";
 
 /// What compiles for the host.
 const COMPILER: &str = "mpicc.mpich";
@@ -46,7 +45,7 @@ fn build(workspace: &Workspace) -> Result<(PathBuf, PathBuf), String> {
         .map_err(|error| format!("{}: {error}", guest.display()))?;
     let folder = folder.join("mpich");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let program = folder.join(super::c_calls::PROGRAM);
+    let program = folder.join(PROGRAM);
     let mut compile = Command::new(COMPILER);
     compile.args(["-O2", "-Wall", "-Wextra", "-Werror", "-Wl,-z,now"]);
     compile.arg(workspace.root().join(SOURCE)).arg("-o").arg(&program);

@@ -1,5 +1,5 @@
 //! The loops of [`super::combine`] by AVX-512, which compares into masks, has an instruction for each extreme, and masks the end
-//! of a run, so it covers all lengths; most processors also do twice as much at once as with AVX2.
+//! of a run, so it covers all lengths; a whole vector is twice as long as one of AVX2.
 //!
 //! Used on processors with VBMI2 alone: older ones were not measured. The compiler's functions for such
 //! vectors need a newer one than this crate does, so the loops are `asm!` throughout, as window memory needs
@@ -22,20 +22,12 @@ const ALIGNED_FROM: usize = 8 * LINE;
 pub(super) enum Width {
     /// A vector of 64 bytes.
     Whole = 2,
-    /// A vector of 32, on processors that carry out one of 64 in two parts: it takes them as long, and up to a fifth longer where
-    /// operands lie across lines.
+    /// A vector of 32, on processors that carry out one of 64 in two parts: loops of whole vectors take up to a quarter longer there.
     Half = 3,
 }
 
-/// One loop for one fold. Takes where, the operands, how many bytes, and the mask of those that are no whole vector.
-type Combine = unsafe fn(*mut u8, *const u8, usize, u64);
-
-/// One fold at one width.
-#[derive(Clone, Copy)]
-pub(super) struct Loop {
-    combine: Combine,
-    width: Width,
-}
+/// One loop for one fold at one width. Takes where, the operands, and how many bytes.
+pub(super) type Combine = unsafe fn(*mut u8, *const u8, usize);
 
 impl Width {
     /// What is best on this processor; `None` where it has not what the loops need.
@@ -65,6 +57,7 @@ impl Width {
         is_here.then(|| if has_halves() { Self::Half } else { Self::Whole })
     }
 
+    /// Bytes of a vector.
     const fn bytes(self) -> usize {
         match self {
             Self::Whole => LINE,
@@ -73,7 +66,7 @@ impl Width {
     }
 }
 
-/// Whether the processor is AMD's Zen 4 (family 19h): the first of that maker with AVX-512, and the last with halves only.
+/// Whether the processor, which has AVX-512, is AMD's Zen 4: no other of family 19h has it.
 #[allow(unused_unsafe)] // the functions are safe in newer compilers
 fn has_halves() -> bool {
     // SAFETY: each processor of this architecture has the instruction and these two leaves.
@@ -83,40 +76,28 @@ fn has_halves() -> bool {
     is_amd && family == 0x19
 }
 
-impl Loop {
-    /// The loop of a fold, if there is one.
-    #[inline]
-    pub(super) fn new(fold: Fold, width: Width) -> Option<Self> {
-        loop_of(fold).map(|of| Self { combine: of(width), width })
-    }
-
-    /// Combines the words of `to`, which are whole and aligned, with those of `from`.
-    ///
-    /// # Safety
-    /// [`Width::here`] is some width; `from` must be readable and `to` writable for `len` bytes.
-    #[inline]
-    pub(super) unsafe fn run(self, mut to: *mut u8, mut from: *const u8, mut len: usize) {
-        let before_line = to.align_offset(LINE);
-        if len >= ALIGNED_FROM && before_line > 0 {
-            // SAFETY: fewer bytes than the caller promises. Words are aligned, so these are whole ones.
-            unsafe {
-                (self.combine)(to, from, before_line, self.mask(before_line));
-                (to, from) = (to.add(before_line), from.add(before_line));
-            }
-            len -= before_line;
+/// Combines the words of `to`, which are whole and aligned, with those of `from`.
+///
+/// # Safety
+/// [`Width::here`] is some width; `from` must be readable and `to` writable for `len` bytes.
+#[inline]
+pub(super) unsafe fn combine(combine: Combine, mut to: *mut u8, mut from: *const u8, mut len: usize) {
+    let before_line = to.align_offset(LINE);
+    if len >= ALIGNED_FROM && before_line > 0 {
+        // SAFETY: fewer bytes than the caller promises. Words are aligned, so these are whole ones.
+        unsafe {
+            combine(to, from, before_line);
+            (to, from) = (to.add(before_line), from.add(before_line));
         }
-        // SAFETY: the caller's promise, of what is left.
-        unsafe { (self.combine)(to, from, len, self.mask(len)) }
+        len -= before_line;
     }
-
-    /// The bytes behind the last whole vector.
-    fn mask(self, len: usize) -> u64 {
-        (1 << (len % self.width.bytes())) - 1
-    }
+    // SAFETY: the caller's promise, of what is left.
+    unsafe { combine(to, from, len) }
 }
 
+/// The loop of a fold, if there is one.
 #[inline]
-fn loop_of(fold: Fold) -> Option<fn(Width) -> Combine> {
+pub(super) fn loop_of(fold: Fold, width: Width) -> Option<Combine> {
     use Lane as L;
     let of: fn(Width) -> Combine = match fold {
         Fold::Add(L::U8 | L::I8) => add_8,
@@ -155,7 +136,7 @@ fn loop_of(fold: Fold) -> Option<fn(Width) -> Combine> {
         Fold::Or => or,
         Fold::Xor => xor,
     };
-    Some(of)
+    Some(of(width))
 }
 
 /// One instruction, on a vector of the target and one of operands, which replaces the first.
@@ -264,13 +245,14 @@ macro_rules! nothing_aside {
     };
 }
 
-/// A fold by vectors of one kind: `$v` names their registers, and `$bytes` is how much each holds.
+/// A fold by vectors of one width, whose registers `$v` names.
 macro_rules! combine {
-    ($v:literal, $bytes:literal, $step:ident, $turn:ident, $aside:ident, $($part:literal),*) => {{
+    ($v:literal, $width:expr, $step:ident, $turn:ident, $aside:ident, $($part:literal),*) => {{
         /// # Safety
-        /// The processor has the instructions; `to` is writable and `from` readable for `len` bytes, and `mask` has a bit for each
-        /// of those behind the last whole vector.
-        unsafe fn combine(to: *mut u8, from: *const u8, len: usize, mask: u64) {
+        /// The processor has the instructions; `to` is writable and `from` readable for `len` bytes.
+        unsafe fn combine(to: *mut u8, from: *const u8, len: usize) {
+            // A bit for each byte behind the last whole vector.
+            let mask = (1u64 << (len % $width.bytes())) - 1;
             // SAFETY: the caller's promise. A turn of the first loop takes four vectors of the bytes that are left, less as many, and is
             // made where these are not negative; one of the second a vector, likewise; and the last step touches the bytes of the
             // mask alone.
@@ -310,7 +292,8 @@ macro_rules! combine {
                     $aside!($v, $($part),*),
                     "9:",
                     to = inout(reg) to => _, from = inout(reg) from => _, left = inout(reg) len => _, mask = in(reg) mask,
-                    one = const $bytes, two = const 2 * $bytes, three = const 3 * $bytes, four = const 4 * $bytes,
+                    one = const $width.bytes(), two = const 2 * $width.bytes(),
+                    three = const 3 * $width.bytes(), four = const 4 * $width.bytes(),
                     out("k1") _, out("k2") _, out("k3") _,
                     out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _,
                     out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
@@ -328,8 +311,8 @@ macro_rules! loops {
     ($step:ident, $turn:ident, $aside:ident; $($name:ident: $($part:literal),*;)*) => {$(
         fn $name(width: Width) -> Combine {
             match width {
-                Width::Whole => combine!("zmm", 64, $step, $turn, $aside, $($part),*),
-                Width::Half => combine!("ymm", 32, $step, $turn, $aside, $($part),*),
+                Width::Whole => combine!("zmm", Width::Whole, $step, $turn, $aside, $($part),*),
+                Width::Half => combine!("ymm", Width::Half, $step, $turn, $aside, $($part),*),
             }
         }
     )*};

@@ -30,7 +30,7 @@ type Combine = unsafe fn(*mut u8, *const u8, usize);
 pub(super) enum Loop {
     /// By whole steps.
     Avx2(Combine),
-    Avx512(avx512::Loop),
+    Avx512(avx512::Combine),
 }
 
 /// Combines the words of `to` with those of `from`, as far as the processor does many at once, and stores in `before`, unless
@@ -61,7 +61,7 @@ impl Loop {
     /// `width` is [`avx512::Width::here`], or another width where that is some.
     #[inline]
     pub(super) fn avx512(fold: Fold, width: avx512::Width) -> Option<Self> {
-        avx512::Loop::new(fold, width).map(Self::Avx512)
+        avx512::loop_of(fold, width).map(Self::Avx512)
     }
 
     /// # Safety
@@ -102,7 +102,7 @@ impl Loop {
         unsafe {
             match self {
                 Self::Avx2(combine) => combine(to, from, len),
-                Self::Avx512(combine) => combine.run(to, from, len),
+                Self::Avx512(combine) => avx512::combine(combine, to, from, len),
             }
         }
     }

@@ -142,7 +142,7 @@ macro_rules! with_request {
                         }
                     }
                 }
-                $(if !request.is_null() && $first == Some(true) {
+                $(if !request.is_null() && $first == Some(1) {
                     return $crate::request::give_ended(request);
                 })?
                 slow_path($($arg,)* $win, request)

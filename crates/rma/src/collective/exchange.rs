@@ -178,7 +178,7 @@ impl Exchange {
             let (to, from) = (self.link.after(distance), self.link.before(distance));
             // First the room, then the message: one that comes at once need not be kept.
             let receive = match self.takes[from as usize].take() {
-                Some(Take::Memory(room)) if is_in_place(&room) && !is_void => {
+                Some(Take::Memory(room)) if !is_void => {
                     Some(self.link.receive_exactly(from, tag, room, u64::MAX)?)
                 }
                 Some(_) => Some(self.link.receive(from, tag, u64::MAX)?),

@@ -250,17 +250,14 @@ impl Link {
         }
     }
 
-    /// Sends a short block that lies in one piece at once, without a request; see [`crate::raw::Runtime::try_send`]. `false` when
-    /// [`Link::send_given`] has to.
+    /// Sends a short block that lies in one piece at once, as [`Messenger::send_fast`] does. `false` when [`Link::send_given`] has to.
     pub(super) fn has_left(&self, engine: &Engine, to: u32, round: u32, given: &Given) -> bool {
         let span = match given {
             Given::Memory(memory) => memory.peek(usize::MAX).filter(|span| span.len() == given.len()),
             Given::Bytes(_) => None,
         };
         let (to, tag) = (self.group.peer(Rank(to)), self.tag(round));
-        span.is_some_and(|span| {
-            engine.send_fast(&mut |channel| self.messenger.try_send(to, self.scope, tag, span, channel))
-        })
+        span.is_some_and(|span| self.messenger.send_fast(engine, to, self.scope, tag, span))
     }
 
     /// Receives into the caller's memory if the message is just as long as that, and otherwise as [`Link::receive`].

@@ -168,8 +168,7 @@ fn long_blocks_go_from_memory_to_memory_and_short_ones_to_the_result() {
             (0..size).map(|to| (0..size).map(|from| vec![0xee; len(from, to)]).collect()).collect();
         let machines = (0..size).map(|rank| {
             let gives = given[rank as usize].iter().map(|block| Some(Given::Memory(source(block)))).collect();
-            let takes =
-                rooms[rank as usize].iter_mut().map(|bytes| Some(Take::Memory(room(bytes)))).collect();
+            let takes = rooms[rank as usize].iter_mut().map(|bytes| Some(Take::to(&room(bytes)))).collect();
             Exchange::new(link(net, rank, 1), gives, takes).unwrap()
         });
         let machines = machines.collect();
@@ -195,7 +194,7 @@ fn a_block_of_another_length_than_its_room_leaves_the_room_alone() {
         let given = vec![7; len];
         let mut memory = vec![0xee; room_len];
         let sender = vec![None, Some(Given::Memory(source(&given)))];
-        let receiver = vec![Some(Take::Memory(room(&mut memory))), None];
+        let receiver = vec![Some(Take::to(&room(&mut memory))), None];
         let none = |_| None;
         let machines = vec![
             Exchange::new(link(&net, 0, 1), sender, vec![None, None]).unwrap(),
@@ -247,14 +246,14 @@ fn a_machine_that_fails_lets_go_of_its_callers_memory() {
         let mut given = vec![7; LEN];
         let mut memory = vec![vec![0xee; LEN]; 2];
         let gives = (0..3).map(|to| (to > 0).then(|| Given::Memory(source(&given)))).collect();
-        let mut takes: Vec<_> = memory.iter_mut().map(|bytes| Some(Take::Memory(room(bytes)))).collect();
+        let mut takes: Vec<_> = memory.iter_mut().map(|bytes| Some(Take::to(&room(bytes)))).collect();
         takes.insert(0, None);
         let mut machine = Exchange::new(link(&net, 0, 1), gives, takes).unwrap();
         // Rank 2 takes part, and may be anywhere in it when rank 1 is lost, which never did.
         let other = vec![5; LEN];
         let mut place = vec![0; LEN];
         let gives = (0..3).map(|to| (to == 0).then(|| Given::Memory(source(&other)))).collect();
-        let takes = (0..3).map(|from| (from == 0).then(|| Take::Memory(room(&mut place)))).collect();
+        let takes = (0..3).map(|from| (from == 0).then(|| Take::to(&room(&mut place)))).collect();
         let mut partner = Exchange::new(link(&net, 2, 1), gives, takes).unwrap();
         let (mut is_over, mut has_failed) = (false, false);
         for _ in 0..steps {
@@ -314,7 +313,7 @@ fn a_rank_that_only_gives_serves_all_that_are_left() {
             .zip(rooms.iter_mut().skip(1))
             .filter(|(rank, _)| *rank != lost)
             .map(|(rank, bytes)| {
-                let takes = std::iter::once(Some(Take::Memory(room(bytes)))).chain((1..SIZE).map(|_| None));
+                let takes = std::iter::once(Some(Take::to(&room(bytes)))).chain((1..SIZE).map(|_| None));
                 Exchange::new(link(&net, rank, 1), (0..SIZE).map(none).collect(), takes.collect()).unwrap()
             })
             .collect();

@@ -15,7 +15,7 @@ use rma_core::datatype::{Gather, Scatter};
 use rma_core::host::Group;
 use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::{ErrorClass, Result};
+use rma_core::{Engine, ErrorClass, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -157,6 +157,18 @@ impl Messenger {
         channel: &mut dyn Channel,
     ) -> bool {
         self.state.lock().try_send(to, Label { scope, tag }, message, channel)
+    }
+
+    /// The same past a step of the engine, on its channel.
+    pub(crate) fn send_fast(
+        &self,
+        engine: &Engine,
+        to: Peer,
+        scope: Scope,
+        tag: u64,
+        message: ReadSpan,
+    ) -> bool {
+        engine.send_fast(&mut |channel| self.try_send(to, scope, tag, message, channel))
     }
 
     fn begin(

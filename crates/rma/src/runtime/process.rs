@@ -162,7 +162,7 @@ impl Runtime {
     /// but with neither a request nor a step of the engine. `false` when the slow path has to be taken: it is too long, others
     /// are before it, the receiver has no room for it or has not been in contact, or tracing is on.
     pub fn try_send(&self, to: Peer, scope: Scope, tag: u64, message: ReadSpan) -> bool {
-        self.engine.send_fast(&mut |channel| self.messenger.try_send(to, scope, tag, message, channel))
+        self.messenger.send_fast(&self.engine, to, scope, tag, message)
     }
 
     /// Receives a message within this call into contiguous memory, as [`Messenger::begin_receive_into`] and a wait would, but
