@@ -224,18 +224,16 @@ impl<'a> Builder<'a> {
         let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         let Started { runtime, start, is_summed } = start(&look_up, names, self.start)?;
         let RuntimeConfig { agent, agent_tick_us, .. } = runtime.configuration.runtime;
-        let world = World::new(Communicator::world(runtime), start, is_summed);
-        let runtime = world.communicator.runtime();
         fork::watch(runtime.me.0);
         // A job of one has no peer to serve.
         if agent && runtime.size > 1 {
             match self.has_late_agent {
                 true => runtime.agent.await_windows(agent_tick_us),
-                // When it cannot be started, the world that is dropped tells the others.
+                // Before there is a world, whose end would meet the others first, and so keep the program from saying why.
                 false => runtime.agent.start(&runtime.engine, agent_tick_us)?,
             }
         }
-        Ok(world)
+        Ok(World::new(Communicator::world(runtime), start, is_summed))
     }
 }
 

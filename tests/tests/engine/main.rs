@@ -13,6 +13,7 @@ mod held_stores;
 mod holders;
 mod kept_memory;
 mod kept_words;
+mod leaving;
 mod liveness;
 mod lock_all_epochs;
 mod lock_all_fair;

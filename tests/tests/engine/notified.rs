@@ -277,18 +277,15 @@ fn a_notified_put_is_one_packet_that_leaves_with_its_call() {
     }
 }
 
-/// Creates a window at two ranks that one thread drives, with one counter each and these hints.
-fn stepped_pair(world: &Stepped, elements: u64, hints: &Hints) -> Vec<Window> {
+/// Creates a window at ranks that one thread drives, with one counter each and these hints.
+fn stepped_windows(world: &Stepped, elements: u64, hints: &Hints) -> Vec<Window> {
     let windows = world.allocate(elements);
     windows.iter().for_each(|window| window.set_hints(hints));
     let mut settings: Vec<_> =
         windows.iter().map(|window| window.begin_set_counters(Ok(1)).unwrap()).collect();
-    let mut are_done = [false; 2];
     world.until("counters", || {
-        for (setting, is_done) in settings.iter_mut().zip(&mut are_done) {
-            *is_done = *is_done || setting.poll().unwrap();
-        }
-        are_done == [true; 2]
+        settings.retain_mut(|setting| !setting.poll().unwrap());
+        settings.is_empty()
     });
     windows
 }
@@ -297,7 +294,7 @@ fn stepped_pair(world: &Stepped, elements: u64, hints: &Hints) -> Vec<Window> {
 fn a_wait_ends_when_a_rank_that_may_raise_the_counter_dies() {
     for setup in [Setup::packets(2), Setup::direct(2)] {
         let mut world = Stepped::new(&setup, 1);
-        let mut windows = stepped_pair(&world, 1, &Hints::default());
+        let mut windows = stepped_windows(&world, 1, &Hints::default());
         windows.pop();
         world.engines[1] = None;
         let window = &windows[0];
@@ -326,7 +323,7 @@ fn a_notice_that_covers_earlier_operations_waits_for_their_transfers() {
             let world = Stepped::new(&setup, seed);
             let mut hints = Hints::default();
             assert!(hints.set("mpix_notify_ordered", if is_ordered { "true" } else { "false" }));
-            let windows = stepped_pair(&world, 1000, &hints);
+            let windows = stepped_windows(&world, 1000, &hints);
             let mut lock = windows[0].begin_lock(Shared, Rank(1), Assert::NO_CHECK).unwrap();
             world.until("lock", || windows[0].poll_sync(&mut lock).unwrap());
             let data = vec![9u64; 900];

@@ -7,6 +7,7 @@ mod first_death;
 mod hangs;
 mod heirs;
 mod kills;
+mod leavers;
 mod matrix_mapped;
 mod matrix_nodes;
 mod matrix_packets;

@@ -27,6 +27,8 @@ use std::time::Duration;
 const IS_PUBLISHED: u64 = 1;
 /// Set in `flags` when peers of the node can map the data.
 const IS_MAPPED: u64 = 2;
+/// Set in `flags` when the owner makes no call on the window any more.
+const HAS_LEFT: u64 = 4;
 
 /// One window's control block at one target, as mapped in this process. A copyable view, as long-lived as the span it was
 /// made of.
@@ -112,6 +114,8 @@ pub enum Sleep {
     Start = 2,
     /// For origins to be done.
     Wait = 4,
+    /// For any of these.
+    Any = 7,
 }
 
 /// What the owner of a window publishes for the peers of its node. Read from shared memory: a reader checks lengths
@@ -330,6 +334,17 @@ impl ControlBlock {
             disp_unit: fields.disp_unit.load(Relaxed),
             is_mapped: flags & IS_MAPPED != 0,
         })
+    }
+
+    /// Says that the owner makes no call on the window any more.
+    pub(crate) fn set_left(&self) {
+        // SYNC POINT left: as for SYNC POINT asleep. It comes behind all that the owner has written for those that wait for it.
+        self.fields().published.0.flags.fetch_or(HAS_LEFT, SeqCst);
+    }
+
+    /// Whether the owner has said so.
+    pub(crate) fn has_left(&self) -> bool {
+        self.fields().published.0.flags.load(SeqCst) & HAS_LEFT != 0
     }
 
     /// Publishes where the owner's counters of notification are in its control memory; before [`ControlBlock::publish`].

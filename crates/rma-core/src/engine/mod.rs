@@ -3,6 +3,7 @@
 mod external_wait;
 mod handle;
 mod inquiry;
+mod leaving;
 mod memory_wait;
 mod statistics;
 

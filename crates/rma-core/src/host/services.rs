@@ -75,6 +75,15 @@ pub trait Host: Send + Sync {
         Barriers::Even
     }
 
+    /// Whether a process has ended its part in the job in order, and nothing that it has sent before is still to come: its
+    /// program makes no call any more, while its engine serves others. Asked by waits that last, mostly with the engine's lock held.
+    fn has_left(&self, _peer: Peer) -> bool {
+        false
+    }
+
+    /// A call of this process fails because it waits for one that has ended its part. Called as [`Host::has_left`].
+    fn on_vain_wait(&self, _peer: Peer) {}
+
     /// How a process of this node that only spins, and hears nothing of its peers, finds out that one of them has ended.
     fn vitals(&self) -> Vitals {
         Vitals::default()

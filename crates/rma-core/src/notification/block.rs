@@ -140,6 +140,11 @@ impl<'a> CounterBlock<'a> {
         let Some(counter) = self.counters.get(counter as usize) else { return false };
         // SYNC POINT N1: publishes the data. As a locked step it also drains stores that went past the caches.
         counter.fetch_add(1, SeqCst);
+        self.has_sleepers()
+    }
+
+    /// Whether a thread of the owner may sleep.
+    pub(crate) fn has_sleepers(self) -> bool {
         self.head.sleepers.load(SeqCst) > 0
     }
 

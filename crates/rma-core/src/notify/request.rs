@@ -3,6 +3,7 @@
 use super::waits::Sleeper;
 use crate::error::Result;
 use crate::host::Awaited;
+use crate::state::left_error;
 use crate::window::Window;
 
 /// That a counter of this rank comes to a number. While it lives, origins wake this process when they raise one.
@@ -34,11 +35,19 @@ impl NotificationRequest {
     /// # Errors
     /// As [`Notifications::wait`](super::Notifications::wait).
     pub fn is_complete(&self) -> Result<bool> {
-        let notification = &self.window.shared().notification;
-        if notification.own().is_some_and(|block| block.value(self.counter) >= self.number) {
+        let (shared, engine) = (self.window.shared(), self.window.engine());
+        let block = shared.notification.own();
+        let is_there = || block.is_some_and(|block| block.value(self.counter) >= self.number);
+        if is_there() {
             return Ok(true);
         }
-        let checked = notification.check(CALL).map(|()| false);
+        let left = self.window.notifications().have_all_left();
+        let checked = match left {
+            // In this order: what they have raised is raised then.
+            Some(rank) if !is_there() => Err(left_error(engine.host(), shared, rank, CALL)),
+            Some(_) => Ok(true),
+            None => shared.notification.check(CALL).map(|()| false),
+        };
         checked.map_err(|error| error.in_window(self.window.id()))
     }
 

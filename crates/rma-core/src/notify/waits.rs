@@ -10,7 +10,7 @@ use crate::ids::Rank;
 use crate::notification::CounterBlock;
 use crate::progress::Core;
 use crate::state::gone;
-use crate::sync::{PAUSE, watch};
+use crate::sync::watch;
 use crate::window::Window;
 use std::ops::Range;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl<'a> Notifications<'a> {
     ///
     /// # Errors
     /// As [`Notifications::value`]; `MPIX_ERR_PROC_FAILED` when a rank of the window is lost and the counter has not come so far, for
-    /// it may be the one that would raise it; `MPIX_ERR_REVOKED`.
+    /// it may be the one that would raise it; `MPI_ERR_PROC_ABORTED` when all others have ended their part; `MPIX_ERR_REVOKED`.
     #[inline]
     pub fn wait(&self, counter: u32, number: u64) -> Result<u64> {
         const CALL: &str = "notification_wait";
@@ -162,18 +162,18 @@ impl<'a> Notifications<'a> {
         let _call = self.window.trace(call, None);
         let deadline = limit.map(|limit| engine.host().now().saturating_add(limit));
         let describe = |_: &Core| self.awaited(describe());
-        let (mut sleeper, mut next_question) = (None, None);
+        let mut sleeper = None;
         let found = engine.wait_for(call, !shared.maps_others(), &describe, &mut |core| {
             let Core { state, windows, .. } = core;
             if !state.is_spinning && sleeper.is_none() {
                 sleeper = Some(Sleeper::new(block));
             }
+            // In this order: what they have raised is raised then.
+            let left = if state.is_spinning { None } else { self.have_all_left() };
             if let Some(value) = look() {
                 return Ok(Some(Some(value)));
             }
-            // A wait that spins without a limit reads no clock.
-            let now = (deadline.is_some() || !state.is_spinning).then(|| state.host.now());
-            let is_late = deadline.is_some_and(|deadline| now >= Some(deadline));
+            let is_late = deadline.is_some_and(|deadline| state.host.now() >= deadline);
             if (is_late || !state.is_spinning) && shared.notification.begin_meeting() {
                 let size = shared.group.size();
                 // More ranks than fences have packets for are left to the launcher.
@@ -187,23 +187,30 @@ impl<'a> Notifications<'a> {
             }
             windows.get(shared.id).ok_or_else(|| gone(call))?.check_open(call)?;
             shared.notification.check(call)?;
+            if let Some(rank) = left {
+                return Err(state.left_error(shared, rank, call));
+            }
             if is_late {
                 return Ok(Some(None));
             }
-            if let (false, Some(now)) = (state.is_spinning, now) {
-                let vitals = state.host.vitals();
-                if vitals.own != 0 && next_question.is_none_or(|at| at <= now) {
-                    // At the first time there was no time yet to be missed.
-                    if next_question.replace(now + PAUSE).is_some() {
-                        state.suspect(shared, &vitals);
-                    }
-                }
-                state.look_again_by(next_question);
+            if !state.is_spinning {
                 state.look_again_by(deadline);
             }
             Ok(None)
         });
         found.map_err(|error| error.in_window(self.window.id()))
+    }
+
+    /// Another rank, if all others have ended their part, so that none of them raises a counter any more.
+    pub(super) fn have_all_left(&self) -> Option<Rank> {
+        let (shared, host) = (self.window.shared(), self.window.engine().host());
+        let mut others = (0..shared.group.size()).map(Rank).filter(|rank| *rank != shared.group.me());
+        let first = others.clone().next()?;
+        let has_left = |rank| match shared.mapped(rank) {
+            Some(mapped) => mapped.control.has_left(),
+            None => host.has_left(shared.group.peer(rank)),
+        };
+        others.all(has_left).then_some(first)
     }
 
     /// What a wait of this rank needs: any of the others may bring it.

@@ -9,7 +9,7 @@ use crate::channel::Failure;
 use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, Rank};
 use crate::pool::PoolKey;
-use crate::state::{Pools, WindowState};
+use crate::state::{Pools, WindowState, error_of};
 use crate::table::OpList;
 
 /// Ends everything that `window` has under way to `peer`. The channel has promised not to touch its buffers any more.
@@ -40,6 +40,17 @@ pub(crate) fn abandon(window: &mut WindowState, pools: &mut Pools, peer: Peer, f
     }
 }
 
+/// Ends what waits at this origin for a post of `rank`, which never comes, with this error; a call raises it.
+pub(crate) fn forsake(window: &mut WindowState, pools: &mut Pools, rank: Rank, error: &Error) {
+    window.rounds.forget(rank);
+    window.epoch.access.on_seen_post(rank);
+    window.needs_issue = true;
+    if let Some(key) = window.table.find(&pools.targets, rank) {
+        drop_target(window, pools, key, || error.clone());
+    }
+    window.note_error(error.clone());
+}
+
 /// Ends all operations that no packet was made for: the epoch that would have let them leave never opens.
 pub(crate) fn abandon_unopened(window: &mut WindowState, pools: &mut Pools) {
     for key in window.table.keys(&pools.targets) {
@@ -62,12 +73,6 @@ pub(crate) fn abandon_all(window: &mut WindowState, pools: &mut Pools, reason: &
         }
     }
     are_ended
-}
-
-/// The error of a call that depends on a lost rank.
-pub(crate) fn error_of(rank: Rank, call: &'static str, failure: &Failure) -> Error {
-    let cause = format!("rank {rank} cannot be reached any more: {failure}");
-    Error::new(ErrorClass::ProcFailed, call, cause).about(rank)
 }
 
 fn drop_target(window: &mut WindowState, pools: &mut Pools, key: PoolKey, reason: impl Fn() -> Error) {

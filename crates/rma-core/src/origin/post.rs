@@ -8,7 +8,6 @@
 //! always have one element of each kind for them, whatever the locks of other threads wait for; of locks of
 //! node targets, whose callers are not kept, for each.
 
-use super::lost::error_of;
 use super::pack;
 use crate::channel::Channel;
 use crate::epoch::{Epoch, Event, LockState};
@@ -223,8 +222,5 @@ fn push_all(state: &mut State, window: &mut WindowState) {
 }
 
 fn check_alive(state: &State, window: &WindowState, rank: Rank, call: &'static str) -> Result<()> {
-    match state.lost.get(&window.shared.group.peer(rank)) {
-        None => Ok(()),
-        Some(failure) => Err(error_of(rank, call, failure)),
-    }
+    state.lost_error(&window.shared, rank, call).map_or(Ok(()), Err)
 }

@@ -83,9 +83,18 @@ impl Arrivals {
 
     /// Ranks that have not come to the newest fence of this one.
     pub(crate) fn missing(&self) -> impl Iterator<Item = Rank> + '_ {
+        self.behind(|count| count.come)
+    }
+
+    /// Those of them whose word has not come.
+    pub(crate) fn silent(&self) -> impl Iterator<Item = Rank> + '_ {
+        self.behind(|count| count.said)
+    }
+
+    fn behind(&self, at: fn(&Count) -> u64) -> impl Iterator<Item = Rank> + '_ {
         let number = self.entered();
         let ranks = (0..).map(Rank).zip(&self.ranks);
-        ranks.filter(move |(_, count)| count.come < number).map(|(rank, _)| rank)
+        ranks.filter(move |(_, count)| at(count) < number).map(|(rank, _)| rank)
     }
 }
 

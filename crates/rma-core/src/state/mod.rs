@@ -4,6 +4,7 @@
 //! [`State`] lies under the engine's lock, and with it each [`WindowState`]. [`Shared`] is the part of a window that calls read without
 //! that lock.
 
+mod absent;
 mod access;
 mod arrivals;
 mod awaited;
@@ -35,6 +36,7 @@ mod unordered;
 mod window;
 mod windows;
 
+pub(crate) use absent::{error_of, left_error};
 pub(crate) use access::{AccessState, Callers, FenceGate, Gate, Single};
 pub(crate) use arrivals::Arrivals;
 pub(crate) use awaited::Awaited;

@@ -5,7 +5,6 @@ use crate::control::Sleep;
 use crate::epoch::Call;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
-use crate::origin::lost::error_of;
 use crate::state::{MappedTarget, Shared, State, WindowState};
 use crate::target::locks;
 use smallvec::SmallVec;
@@ -92,7 +91,8 @@ impl WaitSync {
     /// Answers whether every origin is done, and ends the epoch then.
     ///
     /// # Errors
-    /// `MPIX_ERR_PROC_FAILED` when those that are not done are lost; the epoch is over then too.
+    /// `MPIX_ERR_PROC_FAILED` when those that are not done are lost, `MPI_ERR_PROC_ABORTED` when they have ended their part; the epoch is
+    /// over then too.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         let shared = Arc::clone(&window.shared);
         let own = &shared.own().control;
@@ -101,6 +101,8 @@ impl WaitSync {
         }
         let marked = window.target.undone.iter().filter_map(|rank| Some((rank, shared.marked(rank)?.0)));
         let mut missing = SmallVec::<[Rank; 8]>::new();
+        let has_left = |rank: &Rank| state.has_left(&shared, *rank);
+        let left = window.target.undone.iter().filter(has_left).collect::<SmallVec<[Rank; 8]>>();
         for (rank, place) in marked.collect::<SmallVec<[_; 8]>>() {
             if own.dones().take(place, &shared.active.dones) {
                 window.target.undone.remove(rank);
@@ -111,12 +113,13 @@ impl WaitSync {
         if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) && !missing.is_empty() {
             watch(state, window, missing.into_iter());
         }
-        let mut lost = None;
+        let mut absent = None;
         for rank in window.target.undone.iter() {
-            match state.lost.get(&window.shared.group.peer(rank)) {
-                None => return Ok(false),
-                Some(failure) => lost = Some(error_of(rank, "wait", failure)),
+            let lost = state.lost_error(&shared, rank, "wait");
+            if lost.is_none() && !left.contains(&rank) {
+                return Ok(false);
             }
+            absent = Some((rank, lost));
         }
         own.set_awake(Sleep::Wait);
         // What has not left by now was for the lost.
@@ -124,6 +127,8 @@ impl WaitSync {
         window.close_exposure();
         // SYNC POINT P4
         fence(SeqCst);
-        lost.map_or(Ok(true), Err)
+        absent.map_or(Ok(true), |(rank, lost)| {
+            Err(lost.unwrap_or_else(|| state.left_error(&shared, rank, "wait")))
+        })
     }
 }

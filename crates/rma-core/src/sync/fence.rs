@@ -42,7 +42,7 @@
 //! acknowledgement besides, and waits for it, so that this fence raises the error.
 
 use super::fence_memory::{attends, wake_sleepers};
-use super::fence_words::{has_notified, have_arrived, lost_rank, notify, notify_at_once};
+use super::fence_words::{has_notified, have_arrived, notify, notify_at_once};
 use crate::channel::Channel;
 use crate::epoch::{Assert, Epoch, Event};
 use crate::error::Result;
@@ -228,7 +228,7 @@ impl FenceSync {
                 }
                 FenceProtocol::Words => {
                     // The operations on live ranks are complete, so another epoch may follow.
-                    if let Some(error) = lost_rank(state, window) {
+                    if let Some(error) = state.any_lost_error(window, "fence") {
                         return Err(window.error.take().unwrap_or(error));
                     }
                     state.needs_step = true;
@@ -368,7 +368,7 @@ pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Ho
 /// Has everything that was begun leave, and be answered for in the way in which the ranks of the window meet.
 fn begin_to_complete(state: &mut State, window: &mut WindowState) -> Result<Phase> {
     if window.notifies_one() {
-        if let Some(error) = lost_rank(state, window) {
+        if let Some(error) = state.any_lost_error(window, "fence") {
             return Err(window.error.take().unwrap_or(error));
         }
         if let Some(number) = notify(state, window) {

@@ -2,10 +2,9 @@
 
 use crate::channel::Channel;
 use crate::epoch::{Assert, Epoch};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::Rank;
 use crate::origin::issue::{Issuer, longest_short_store};
-use crate::origin::lost::error_of;
 use crate::state::{AccessRound, Permission, State, WindowState};
 use crate::table::{Closing, Target};
 
@@ -81,15 +80,7 @@ pub(super) fn have_arrived(state: &State, window: &WindowState, number: u64) -> 
     if arrivals.are_complete(number) {
         return Ok(true);
     }
-    lost_rank(state, window).map_or(Ok(false), Err)
-}
-
-/// What to say of a rank of the window that is lost.
-pub(super) fn lost_rank(state: &State, window: &WindowState) -> Option<Error> {
-    if !window.has_lost {
-        return None;
-    }
-    let group = &window.shared.group;
-    let mut ranks = (0..group.size()).map(Rank);
-    ranks.find_map(|rank| Some(error_of(rank, "fence", state.lost.get(&group.peer(rank))?)))
+    let left = arrivals.silent().find(|rank| state.sends_no_more(&window.shared, *rank));
+    let lost = state.any_lost_error(window, "fence");
+    lost.or_else(|| Some(state.left_error(&window.shared, left?, "fence"))).map_or(Ok(false), Err)
 }

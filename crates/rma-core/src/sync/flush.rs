@@ -8,7 +8,6 @@ use crate::epoch::Reach;
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::origin::issue::Issuer;
-use crate::origin::lost::error_of;
 use crate::pool::PoolKey;
 use crate::state::{State, WindowState};
 use smallvec::SmallVec;
@@ -68,12 +67,10 @@ impl FlushSync {
     /// # Errors
     /// `MPIX_ERR_PROC_FAILED` when the target is lost, whatever was outstanding.
     pub(crate) fn poll(&self, state: &State, window: &WindowState) -> Result<bool> {
-        if !state.lost.is_empty()
-            && let Some(failure) = state.lost.get(&window.shared.group.peer(self.rank))
-        {
-            return Err(error_of(self.rank, "flush", failure));
+        match state.lost_error(&window.shared, self.rank, "flush") {
+            None => Ok(self.is_over(state)),
+            Some(error) => Err(error),
         }
-        Ok(self.is_over(state))
     }
 
     /// Whether the operations are complete, whatever has become of the target.
@@ -124,10 +121,7 @@ impl FlushAllSync {
         let node_rank = window.shared.node_ranks().filter(|node_rank| node_rank.gate.is_locked());
         let locked =
             window.epoch.locks().map(|(rank, _)| rank).chain(node_rank.map(|node_rank| node_rank.rank));
-        let lost = locked.into_iter().find_map(|rank| {
-            let failure = state.lost.get(&window.shared.group.peer(rank))?;
-            Some(error_of(rank, "flush_all", failure))
-        });
+        let lost = locked.into_iter().find_map(|rank| state.lost_error(&window.shared, rank, "flush_all"));
         lost.or_else(|| window.lost.clone()).map_or(Ok(true), Err)
     }
 }

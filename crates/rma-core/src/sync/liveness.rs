@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// From one question to the next: a tenth of a second, in which a question for each process of a large node is nothing.
-pub(crate) const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// When a wait for a lock asks next.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ impl State {
     }
 
     /// Suspects those of a window's node that have ended; says whether there are any that are not lost already.
-    pub(crate) fn suspect(&mut self, shared: &Shared, vitals: &Vitals) -> bool {
+    fn suspect(&mut self, shared: &Shared, vitals: &Vitals) -> bool {
         let me = shared.holder.peer();
         let has_ended = |node_rank: &&NodeRank| {
             let peer = shared.group.peer(node_rank.rank);

@@ -35,7 +35,6 @@ use crate::control::{Grant, LockKind, Ticket};
 use crate::epoch::{Assert, Call, Caller, Epoch, Event, LockState};
 use crate::error::{Error, Result};
 use crate::ids::{Rank, WindowId};
-use crate::origin::lost::error_of;
 use crate::origin::post::{ensure_target, free_target};
 use crate::pool::PoolKey;
 use crate::state::{AccessState, Lock, NodeRank, State, WindowState, Windows, request_of};
@@ -249,11 +248,8 @@ fn look_for_turn(node_rank: &NodeRank, ticket: Ticket, state: &State) -> Result<
 
 /// The error of a call for the lock of a dead rank of the node: it is never granted or given back any more.
 pub(super) fn lost_node_rank(state: &State, window: &WindowState, rank: Rank) -> Option<Error> {
-    if state.lost.is_empty() || window.shared.node_rank(rank).is_none() {
-        return None;
-    }
-    let failure = state.lost.get(&window.shared.group.peer(rank))?;
-    Some(error_of(rank, "lock", failure))
+    let error = state.lost_error(&window.shared, rank, "lock");
+    error.filter(|_| window.shared.node_rank(rank).is_some())
 }
 
 /// Asks for the promised locks of a caller on other windows than `here`; answers whether all are held.
@@ -352,9 +348,7 @@ impl UnlockSync {
         if lock.is_none() && self.node_target.is_none() {
             return Ok(true);
         }
-        let peer = window.shared.group.peer(self.rank);
-        if let Some(failure) = state.lost.get(&peer) {
-            let error = error_of(self.rank, "unlock", failure);
+        if let Some(error) = state.lost_error(&window.shared, self.rank, "unlock") {
             self.finish(state, window);
             return Err(error);
         }

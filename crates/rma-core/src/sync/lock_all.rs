@@ -28,7 +28,6 @@ use crate::control::{LockKind, LockRequest, Ticket};
 use crate::epoch::{Caller, Epoch, Event, LockState, Stage};
 use crate::error::{Error, Result};
 use crate::ids::{Peer, Rank};
-use crate::origin::lost::error_of;
 use crate::origin::post::{free_idle_far_targets, free_target};
 use crate::state::{AccessRound, NodeRank, Shared, State, WindowState};
 use crate::table::Closing;
@@ -273,10 +272,8 @@ impl UnlockAllSync {
 /// The error of a node target's death. A rank that is known to be dead is not locked, so the death has come since the
 /// lock_all call, or during that.
 fn lost_node_target(state: &State, shared: &Shared) -> Option<Error> {
-    shared.node_targets.iter().find_map(|node_rank| {
-        let failure = state.lost.get(&shared.group.peer(node_rank.rank))?;
-        Some(error_of(node_rank.rank, "unlock_all", failure))
-    })
+    let mut ranks = shared.node_targets.iter().map(|node_rank| node_rank.rank);
+    ranks.find_map(|rank| state.lost_error(shared, rank, "unlock_all"))
 }
 
 fn release<'a>(state: &mut State, shared: &'a Shared, ranks: impl Iterator<Item = &'a NodeRank>) {

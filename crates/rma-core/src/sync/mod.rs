@@ -18,7 +18,7 @@ mod waits;
 pub(crate) use expose::{WaitSync, expose, watch};
 pub(crate) use fence::{FenceSync, is_open};
 pub(crate) use flush::{FlushAllSync, FlushSync};
-pub(crate) use liveness::{LivenessCheck, PAUSE};
+pub(crate) use liveness::LivenessCheck;
 pub(crate) use lock::{LockSync, UnlockSync};
 pub(crate) use lock_all::{LockAllSync, UnlockAllSync, settle};
 pub(crate) use promised::PromisedSync;

@@ -5,7 +5,6 @@
 use super::lock::want;
 use crate::error::Result;
 use crate::ids::Rank;
-use crate::origin::lost::error_of;
 use crate::origin::post::reach;
 use crate::state::{State, WindowState};
 
@@ -30,8 +29,8 @@ impl PromisedSync {
         if window.shared.node_rank(rank).is_some() || window.epoch.is_granted(rank) {
             return Ok(true);
         }
-        if let Some(failure) = state.lost.get(&window.shared.group.peer(rank)) {
-            return Err(error_of(rank, "lock", failure));
+        if let Some(error) = state.lost_error(&window.shared, rank, "lock") {
+            return Err(error);
         }
         // In a lock_all epoch it may not be one of those that are asked for yet.
         if !reach(state, window, rank) {

@@ -23,10 +23,10 @@ use super::expose::{wake_if_asleep, watch};
 use crate::channel::Channel;
 use crate::control::Sleep;
 use crate::epoch::{Call, Epoch, Event, Stage};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::Rank;
 use crate::origin::issue::{Issuer, longest_short_store};
-use crate::origin::lost::error_of;
+use crate::origin::lost::forsake;
 use crate::origin::post::free_target;
 use crate::pool::PoolKey;
 use crate::state::{AccessRound, State, WindowState};
@@ -53,7 +53,6 @@ impl StartSync {
         window.epoch.access.set_of_node_targets(is_of_node_targets);
         let (shared, me) = (Arc::clone(&window.shared), window.shared.group.me());
         let by_packet = |rank: &Rank| *rank != me && shared.marked(*rank).is_none();
-        window.rounds.meet.clear();
         window.rounds.meet.extend(window.epoch.access.missing().filter(by_packet));
         window.on_posted(&state.pools, &state.config);
         Self { is_watching: false }
@@ -61,19 +60,26 @@ impl StartSync {
 
     /// Answers whether every mapped rank of the group has posted, or is lost. The epoch is then open to the
     /// others, which wait for this origin, and to packet targets; complete is the call that fails.
-    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> bool {
+    ///
+    /// # Errors
+    /// `MPI_ERR_PROC_ABORTED` when a mapped rank will never post; no epoch is open then.
+    pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         let shared = Arc::clone(&window.shared);
         let own = &shared.own().control;
         if !state.is_spinning {
             own.set_asleep(Sleep::Start);
         }
         for rank in window.epoch.access.missing().collect::<SmallVec<[_; 8]>>() {
+            let has_left = shared.marked(rank).is_some() && state.has_left(&shared, rank);
             let has_posted = |(place, _): (usize, _)| own.posts().take(place, &shared.active.posts);
             let is_lost =
                 || shared.mapped(rank).is_some() && state.lost.contains_key(&shared.group.peer(rank));
             if shared.marked(rank).is_some_and(has_posted) || is_lost() {
                 window.epoch.access.on_seen_post(rank);
                 window.on_posted(&state.pools, &state.config);
+            } else if has_left {
+                Self::give_up(window);
+                return Err(state.left_error(&shared, rank, "start"));
             }
         }
         let mapped = |rank: &Rank| window.shared.mapped(*rank).is_some();
@@ -86,7 +92,7 @@ impl StartSync {
             if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
                 watch(state, window, missing.into_iter());
             }
-            return false;
+            return Ok(false);
         }
         own.set_awake(Sleep::Start);
         if is_opening {
@@ -99,7 +105,7 @@ impl StartSync {
                 window.shared.access.open_started(&mapped.gate);
             }
         }
-        true
+        Ok(true)
     }
 
     /// Undoes a call that is not over: the posts that it has seen are the next one's.
@@ -220,17 +226,21 @@ impl CompleteSync {
         state: &mut State,
         window: &mut WindowState,
     ) -> Result<bool> {
+        for rank in window.epoch.access.missing().collect::<SmallVec<[_; 8]>>() {
+            if state.lost.contains_key(&window.shared.group.peer(rank)) {
+                window.rounds.forget(rank);
+            } else if state.has_left(&window.shared, rank) {
+                let error = state.left_error(&window.shared, rank, "complete");
+                forsake(window, &mut state.pools, rank, &error);
+                window.on_posted(&state.pools, &state.config);
+            }
+        }
         if !self.is_closing {
             if let Some(is_over) = self.ride(channel, state, window) {
                 return Ok(is_over);
             }
             window.check(&state.pools, Call::Complete, "complete")?;
             *self = Self::close(state, window);
-        }
-        for rank in window.epoch.access.missing().collect::<Vec<_>>() {
-            if state.lost.contains_key(&window.shared.group.peer(rank)) {
-                window.rounds.forget(rank);
-            }
         }
         if matches!(&window.rounds.access, Some(AccessRound::Done(ranks)) if ranks.is_empty()) {
             window.rounds.access = None;
@@ -255,7 +265,7 @@ impl CompleteSync {
                 free_target(state, window, key);
             }
         }
-        let error = lost_among(state, window, window.started(), "complete");
+        let error = window.started().find_map(|rank| state.lost_error(&window.shared, rank, "complete"));
         window.epoch.access.close();
         window.on(Event::Complete);
         error.map_or(Ok(true), Err)
@@ -273,16 +283,4 @@ fn held(state: &State, window: &WindowState) -> Option<SmallVec<[PoolKey; 4]>> {
         state.pools.targets[key].holds_a_store_at_most(&state.pools.ops, most).then_some(key)
     };
     window.epoch.access.group().iter().map(element).collect()
-}
-
-fn lost_among(
-    state: &State,
-    window: &WindowState,
-    mut ranks: impl Iterator<Item = Rank>,
-    call: &'static str,
-) -> Option<Error> {
-    ranks.find_map(|rank| {
-        let failure = state.lost.get(&window.shared.group.peer(rank))?;
-        Some(error_of(rank, call, failure))
-    })
 }

@@ -70,7 +70,7 @@ impl Window {
         self.begin(Call::Start, "start", |CallContext { state, window, .. }| {
             window.raise("start")?;
             let mut start = StartSync::begin(state, window, &group, assert.has(Assert::NO_CHECK));
-            Ok(if start.poll(state, window) { SyncStep::Held } else { SyncStep::Start(start) })
+            Ok(if start.poll(state, window)? { SyncStep::Held } else { SyncStep::Start(start) })
         })
     }
 

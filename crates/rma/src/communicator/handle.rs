@@ -195,6 +195,7 @@ impl Communicator {
         let distances =
             (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < u64::from(self.size()));
         let (me, size) = (u64::from(self.rank()), u64::from(self.size()));
+        self.runtime.engine.leave_windows();
         let said = self.runtime.departures.say_left(Caller { runtime: &self.runtime, call: CALL });
         // Those that collectives make wait for this rank, also where there was no contact yet.
         let near = distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);

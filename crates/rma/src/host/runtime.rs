@@ -202,6 +202,14 @@ impl Host for RuntimeHost {
         self.places.locality(peer)
     }
 
+    fn has_left(&self, peer: Peer) -> bool {
+        self.messenger.has_left(peer)
+    }
+
+    fn on_vain_wait(&self, peer: Peer) {
+        self.messenger.hear_of_departure(peer);
+    }
+
     fn vitals(&self) -> Vitals {
         vitals::vitals()
     }

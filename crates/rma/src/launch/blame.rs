@@ -57,12 +57,25 @@ impl Blame {
         Self { ranks: vec![Record::default(); ranks as usize], order: Vec::new(), since: None }
     }
 
-    /// A rank has found another one lost.
+    /// A rank has found another one lost, or waits for one that has left. One that fails because of this rank itself is no cause of it.
     pub(super) fn lost(&mut self, rank: usize, other: usize) {
         let is_known = rank == other || other >= self.ranks.len() || self.ranks[rank].lost.contains(&other);
-        if !is_known {
+        if !is_known && !self.follows_from(other, rank) {
             self.ranks[rank].lost.push(other);
         }
+    }
+
+    /// Whether a rank has found another one lost, or one that has, and so on.
+    fn follows_from(&self, rank: usize, other: usize) -> bool {
+        let mut seen = vec![rank];
+        let mut at = 0;
+        while let Some(next) = seen.get(at) {
+            let lost = self.ranks[*next].lost.iter().copied();
+            let new: Vec<_> = lost.filter(|lost| !seen.contains(lost)).collect();
+            seen.extend(new);
+            at += 1;
+        }
+        seen.contains(&other)
     }
 
     /// A rank asks for the end of the job, and knows of no failure before its own except those it has noted; with
@@ -182,7 +195,12 @@ impl Blame {
             **other != rank && is_enough && lost.is_empty() && !follows_a_loss
         };
         if let Some(other) = self.order.iter().find(is_better) {
-            return Verdict::Rank(*other);
+            let is_about_to_end = self.ranks[*other].is_about_to_end && now < since + SUSPECT_LIMIT;
+            return if is_about_to_end {
+                Verdict::Later(since + SUSPECT_LIMIT)
+            } else {
+                Verdict::Rank(*other)
+            };
         }
         let is_another_dying = (0..self.ranks.len()).any(|other| other != rank && is_dying(other));
         let limit = match record {
@@ -203,6 +221,38 @@ mod tests {
 
     fn at_once(blame: &Blame, now: Instant) -> Verdict {
         blame.verdict(now, &mut |_| false)
+    }
+
+    /// Rank 1 leaves, rank 2 waits for it and ends, rank 0 waits for rank 2 and ends, and rank 1 loses rank 0 then.
+    #[test]
+    fn a_rank_that_loses_what_it_has_failed_itself_is_the_cause() {
+        let now = Instant::now();
+        let mut blame = Blame::new(3);
+        let (failing, ended) = (Failure::Aborted(1), Failure::Exited(1));
+        blame.is_failing(2, failing.clone(), 1, now);
+        blame.is_failing(0, failing.clone(), 2, now);
+        [2, 0].map(|rank| blame.ended(rank, Some(ended.clone()), now));
+        assert!(matches!(at_once(&blame, now), Verdict::Later(_)));
+        blame.is_failing(1, failing, 0, now);
+        assert_eq!(
+            at_once(&blame, now),
+            Verdict::Later(now + SUSPECT_LIMIT),
+            "how it ends is the better message"
+        );
+        blame.ended(1, Some(ended), now);
+        assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(1));
+    }
+
+    /// Of two that are about to end neither is named before it has.
+    #[test]
+    fn a_rank_that_is_about_to_end_has_time_for_its_message() {
+        let now = Instant::now();
+        let mut blame = Blame::new(2);
+        for rank in 0..2 {
+            blame.is_failing(rank, KILLED, rank, now);
+            assert_eq!(at_once(&blame, now), Verdict::Later(now + SUSPECT_LIMIT));
+        }
+        assert!(matches!(at_once(&blame, now + SUSPECT_LIMIT), Verdict::Rank(_)));
     }
 
     /// However the two messages come: rank 1 is named.

@@ -157,7 +157,7 @@ impl State {
     /// Another process tells of a death.
     pub(super) fn on_reported_death(&mut self, peer: Peer) {
         if peer.0 < self.size && peer != self.me {
-            self.note_loss(peer);
+            self.note_cause(peer);
             self.on_death(peer, Teller::Others);
         }
     }

@@ -14,6 +14,7 @@ use super::state::{Kind, Outgoing, Receive, Request, SendStage, State};
 use rma_core::channel::{Delivery, Failure, Lane, Placement};
 use rma_core::ids::Peer;
 use rma_core::{Error, Result};
+use std::sync::atomic::Ordering::Relaxed;
 
 impl State {
     /// Starts to receive; the end is found under the answered name.
@@ -69,6 +70,9 @@ impl State {
 
     fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {
         let in_vain = pattern.source.and_then(|source| self.sends_no_more(source, pattern));
+        if let Some(source) = pattern.source.filter(|_| in_vain.is_some()) {
+            self.note_cause(source);
+        }
         let kind = match in_vain {
             Some(error) => Kind::Received(Err(error)),
             None => Kind::Receive(Receive::Posted { pattern, sink }),
@@ -232,8 +236,10 @@ impl State {
     /// Messages come in order: one of this peer that has not come yet never will, so waits for it end.
     fn on_farewell(&mut self, from: Peer) {
         self.peer(from).has_left = true;
+        self.signs.has_departures.store(true, Relaxed);
         self.review_agreements();
         for id in self.matcher.on_left(from) {
+            self.note_cause(from);
             let id = self.as_request(id);
             self.finish(id, Kind::Received(Err(left_error(from))));
         }

@@ -242,6 +242,7 @@ impl State {
         self.signs.has_quits.store(true, Relaxed);
         self.quits.of_peers.entry((from, scope)).or_default().add(number, why);
         for id in self.matcher.take_posted_of(scope, from, |tag| tag >> PARTS == number) {
+            self.note_cause(from);
             self.finish(id, Kind::Received(Err(quit_error("receive", from, from, why))));
         }
         Ok(())

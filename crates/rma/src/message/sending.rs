@@ -333,8 +333,9 @@ impl State {
         }
     }
 
-    /// A peer is lost. The launcher hears of it before anything ends here because of it.
-    pub(super) fn note_loss(&mut self, peer: Peer) {
+    /// A peer is lost, or what this process waits for never comes from it. The launcher hears of it before anything ends here because
+    /// of it, so that of all failures it names the first.
+    pub(super) fn note_cause(&mut self, peer: Peer) {
         self.first_lost.get_or_insert(peer);
         if !self.reported_lost.contains(&peer) {
             self.reported_lost.push(peer);
@@ -347,7 +348,7 @@ impl State {
     /// A peer cannot be reached any more: what waits for it ends in error. What a channel still holds ends when the
     /// channel says so.
     pub(super) fn on_unreachable(&mut self, peer: Peer, failure: &Failure) {
-        self.note_loss(peer);
+        self.note_cause(peer);
         self.signs.has_losses.store(true, Relaxed);
         let state = self.peer(peer);
         state.requests.clear();
@@ -380,7 +381,13 @@ impl Messenger {
 
     /// A process has left that this one still waits for.
     pub(crate) fn hear_of_departure(&self, peer: Peer) {
-        self.state.lock().first_lost.get_or_insert(peer);
+        self.state.lock().note_cause(peer);
+    }
+
+    /// Whether a process has ended its part in the job, and all that it had sent before has come.
+    pub(crate) fn has_left(&self, peer: Peer) -> bool {
+        let is_any = self.signs.has_departures.load(Relaxed);
+        is_any && self.state.lock().peers.get(&peer).is_some_and(|peer| peer.has_left)
     }
 
     /// Tells `tell` of each process that is found lost from now on, before anything ends here because of it. It is called

@@ -115,6 +115,8 @@ pub(super) struct Signs {
     pub(super) has_losses: AtomicBool,
     /// Whether any collective was left with an error.
     pub(super) has_quits: AtomicBool,
+    /// Whether any process has ended its part.
+    pub(super) has_departures: AtomicBool,
     /// Whether ranks outnumber cores: collectives choose their way by it.
     pub(super) is_oversubscribed: AtomicBool,
 }

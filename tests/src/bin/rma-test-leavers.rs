@@ -1,0 +1,61 @@
+//! `rma-test-leavers CALL`: rank 1 leaves its `main` with an error while the others wait for a call of it. They are to leave theirs too,
+//! with an error that says so.
+
+use std::process::ExitCode;
+
+/// What rank 1 has come upon.
+const CAUSE: &str = "the input of rank 1 cannot be read";
+
+/// What is called in vain.
+struct Call {
+    /// By all ranks but rank 1.
+    of_others: fn(&rma::World, &mut rma::Window<'_, u64>) -> rma::Result<()>,
+    name: &'static str,
+}
+
+const CALLS: [Call; 9] = [
+    Call { name: "fence", of_others: |_, window| window.fence_epoch(|epoch| epoch.put_value(1, 0u32, 0)) },
+    Call {
+        name: "start",
+        of_others: |_, window| window.access(&[1u32], |epoch| epoch.put_value(1, 1u32, 0)),
+    },
+    Call { name: "wait", of_others: |_, window| window.expose(&[1u32], |_| Ok(())) },
+    Call { name: "notification", of_others: notified },
+    Call { name: "notified", of_others: awaits_request },
+    Call { name: "barrier", of_others: |world, _| world.barrier() },
+    Call { name: "allgather", of_others: |world, _| world.allgather(&[world.rank()]).map(drop) },
+    Call { name: "receive", of_others: |world, _| world.receive::<u8>(Some(1), None).map(drop) },
+    Call { name: "allocate", of_others: |world, _| world.allocate::<u64>(1)?.free() },
+];
+
+fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let word = std::env::args().nth(1).unwrap_or_default();
+    let Some(call) = CALLS.iter().find(|call| call.name == word) else {
+        println!("{}", CALLS.map(|call| call.name).join(" "));
+        return Ok(ExitCode::SUCCESS);
+    };
+    let world = rma::World::init()?;
+    let mut window = world.allocate::<u64>(4)?;
+    window.set_notifications(1)?;
+    if world.rank() == 1 {
+        return Err(CAUSE.into());
+    }
+    (call.of_others)(&world, &mut window)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Any rank might raise the counter but those that have left.
+fn notified(world: &rma::World, window: &mut rma::Window<'_, u64>) -> rma::Result<()> {
+    if world.rank() == 0 {
+        window.lock_all(|all| all.notifications().wait(0, 1).map(drop))?;
+    }
+    Ok(())
+}
+
+/// Its request.
+fn awaits_request(world: &rma::World, window: &mut rma::Window<'_, u64>) -> rma::Result<()> {
+    if world.rank() == 0 {
+        window.lock_all(|all| all.notified(0, 1)?.wait().map(drop))?;
+    }
+    Ok(())
+}
