@@ -7,6 +7,7 @@
  * peers: not mpich-guest, the same
  * peers: not mpich-abi, whose 5.0 ends by an assertion in MPI_Waitall
  * peers: not mpich-abi-guest, the same
+ * peers: not newest-mpich-guest, whose 5.0 ends by an assertion in MPI_Waitall
  * memcheck: yes */
 #include "check.h"
 

@@ -5,6 +5,9 @@
  * peers: not openmpi, whose 4.1 has no partitioned messages
  * peers: not mpich, whose 4.0 has no persistent collectives along edges
  * peers: not mpich-guest, the same
+ * peers: not mpich-abi, whose MPI_Testall of 5.0 refuses partitioned and persistent collective requests that have ended
+ * peers: not mpich-abi-guest, the same
+ * peers: not newest-mpich-guest, whose MPI_Testall of 5.0 refuses partitioned and persistent collective requests that have ended
  * memcheck: yes */
 #include "check.h"
 

@@ -2,7 +2,9 @@
  *
  * ranks: 1 2 4
  * peers: not openmpi-guest, its MPI_Wait follows a null pointer
+ * peers: not newest-openmpi-guest, the same
  * peers: not mpich-abi, whose 5.0 stores codes for classes, and follows a null pointer
+ * peers: not newest-mpich-guest, whose 5.0 stores codes for classes, and follows a null pointer
  * peers: not mpich-abi-guest, the same */
 #include "check.h"
 

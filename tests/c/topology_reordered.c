@@ -11,7 +11,7 @@ enum { MOST = 8 };
 /* The first rank of the node of each rank of a communicator, and the number of ranks in each node if that is one for all, else 0. */
 static int look(MPI_Comm comm, int *firsts)
 {
-    int first, size, all;
+    int first, size, ends[2];
     MPI_Comm node;
     OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     first = check_rank;
@@ -19,8 +19,8 @@ static int look(MPI_Comm comm, int *firsts)
     OK(MPI_Comm_size(node, &size));
     OK(MPI_Comm_free(&node));
     OK(MPI_Allgather(&first, 1, MPI_INT, firsts, 1, MPI_INT, comm));
-    OK(MPI_Allreduce(&size, &all, 1, MPI_INT, MPI_MAX, comm));
-    return all * (check_size / all) == check_size && check_size > 1 ? all : 0;
+    OK(MPI_Allreduce((int[]){size, -size}, ends, 2, MPI_INT, MPI_MAX, comm));
+    return ends[0] == -ends[1] && check_size > 1 ? size : 0;
 }
 
 /* Ranks with the same remainder of a division by the number of nodes are neighbors, all of each other, in ascending order. */

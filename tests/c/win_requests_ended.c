@@ -4,6 +4,7 @@
  * ranks: 1 2 4
  * memcheck: yes
  * peers: not mpich-abi, whose requests that have ended are equal
+ * peers: not newest-mpich-guest, requests that have ended are equal
  * peers: not mpich-abi-guest, the same */
 #include "check.h"
 

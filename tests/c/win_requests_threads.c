@@ -3,8 +3,10 @@
  *
  * ranks: 1 2
  * peers: not openmpi-guest, requests that have ended are equal
+ * peers: not newest-openmpi-guest, requests that have ended are equal
  * peers: not mpich-guest, requests that have ended are equal
  * peers: not mpich-abi, likewise
+ * peers: not newest-mpich-guest, requests that have ended are equal
  * peers: not mpich-abi-guest, likewise */
 #include "check.h"
 

@@ -3,11 +3,13 @@
  *
  * ranks: 1 2 4 8
  * peers: not openmpi-guest, a freed info is no error there
+ * peers: not newest-openmpi-guest, a freed info is no error there
  * peers: not mpich-guest, a freed info is its to crash on
  * peers: not mpich-abi-guest, likewise
  * peers: not mpich, it knows fewer hints
  * peers: not mpich-abi, likewise
  * peers: not openmpi, it knows fewer hints
+ * peers: not newest-mpich-guest, a freed info is its to crash on
  * memcheck: yes */
 #include "check.h"
 
