@@ -6,6 +6,9 @@ use std::process::ExitCode;
 /// What rank 1 has come upon.
 const CAUSE: &str = "the input of rank 1 cannot be read";
 
+/// Not at a distance of a power of two from rank 1, of 8 ranks.
+const FAR: u32 = 4;
+
 /// What is called in vain.
 struct Call {
     /// By all ranks but rank 1.
@@ -13,7 +16,7 @@ struct Call {
     name: &'static str,
 }
 
-const CALLS: [Call; 9] = [
+const CALLS: [Call; 12] = [
     Call { name: "fence", of_others: |_, window| window.fence_epoch(|epoch| epoch.put_value(1, 0u32, 0)) },
     Call {
         name: "start",
@@ -26,6 +29,20 @@ const CALLS: [Call; 9] = [
     Call { name: "allgather", of_others: |world, _| world.allgather(&[world.rank()]).map(drop) },
     Call { name: "receive", of_others: |world, _| world.receive::<u8>(Some(1), None).map(drop) },
     Call { name: "allocate", of_others: |world, _| world.allocate::<u64>(1)?.free() },
+    Call {
+        name: "far_receive",
+        of_others: |world, _| if_far(world, || world.receive::<u8>(Some(1), None).map(drop)),
+    },
+    Call {
+        name: "far_start",
+        of_others: |world, window| {
+            if_far(world, || window.access(&[1u32], |epoch| epoch.put_value(1, 1u32, 0)))
+        },
+    },
+    Call {
+        name: "far_wait",
+        of_others: |world, window| if_far(world, || window.expose(&[1u32], |_| Ok(()))),
+    },
 ];
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
@@ -42,6 +59,11 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     }
     (call.of_others)(&world, &mut window)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Of a rank that rank 1 has nothing to do with; the others leave too.
+fn if_far(world: &rma::World, call: impl FnOnce() -> rma::Result<()>) -> rma::Result<()> {
+    if world.rank() == FAR { call() } else { Ok(()) }
 }
 
 /// Any rank might raise the counter but those that have left.

@@ -3,7 +3,7 @@
 use super::blocking::Shared;
 use crate::collective::{Barrier, Link, Numbers, PersistentStart};
 use crate::group::{Comparison, Group};
-use crate::message::{Plane, Scope};
+use crate::message::{Plane, Scope, near};
 use crate::runtime::Runtime;
 use crate::runtime::slots::Caller;
 use rma_core::ids::{Peer, Rank};
@@ -192,14 +192,10 @@ impl Communicator {
     pub(crate) fn say_farewell(&self) -> Result<()> {
         const CALL: &str = "finalize";
         let peer = |rank: u32| self.group.peer(Rank(rank));
-        let distances =
-            (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < u64::from(self.size()));
-        let (me, size) = (u64::from(self.rank()), u64::from(self.size()));
         self.runtime.engine.leave_windows();
         let said = self.runtime.departures.say_left(Caller { runtime: &self.runtime, call: CALL });
-        // Those that collectives make wait for this rank, also where there was no contact yet.
-        let near = distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);
-        self.runtime.messenger.say_farewell(near.map(|rank| peer(rank as u32)));
+        // Those that collectives make wait for this rank, also where there was no contact yet. Others that wait for it greet it.
+        self.runtime.messenger.say_farewell(near(self.rank(), self.size()).map(peer));
         said
     }
 }

@@ -231,7 +231,8 @@ mod tests {
         let (failing, ended) = (Failure::Aborted(1), Failure::Exited(1));
         blame.is_failing(2, failing.clone(), 1, now);
         blame.is_failing(0, failing.clone(), 2, now);
-        [2, 0].map(|rank| blame.ended(rank, Some(ended.clone()), now));
+        blame.ended(2, Some(ended.clone()), now);
+        blame.ended(0, Some(ended.clone()), now);
         assert!(matches!(at_once(&blame, now), Verdict::Later(_)));
         blame.is_failing(1, failing, 0, now);
         assert_eq!(

@@ -24,6 +24,7 @@
 //! fail on others, but ends on all.
 
 use super::messenger::{Messenger, ReceiveRequest};
+use super::near::near;
 use super::packet::Scope;
 use super::request::RequestId;
 use super::revoked::revoked_error;
@@ -115,10 +116,7 @@ impl State {
     }
 
     fn pass_on(&mut self, dead: Peer) {
-        let (me, size) = (u64::from(self.me.0), u64::from(self.size));
-        let distances = (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < size);
-        let near = distances.flat_map(|distance| [(me + distance) % size, (me + size - distance) % size]);
-        let mut near: Vec<_> = near.map(|peer| Peer(peer as u32)).collect();
+        let mut near: Vec<_> = near(self.me.0, self.size).map(Peer).collect();
         near.sort_unstable();
         near.dedup();
         near.retain(|peer| !self.deaths.known.contains(peer));

@@ -6,7 +6,7 @@
 
 use super::matching::{Arrived, Content, Pattern};
 use super::memory::Sink;
-use super::packet::{Label, Packet, Scope};
+use super::packet::{Label, Packet, Plane, Scope};
 use super::quits::quit_error;
 use super::request::RequestId;
 use super::sending::{left_error, lost_error};
@@ -14,7 +14,6 @@ use super::state::{Kind, Outgoing, Receive, Request, SendStage, State};
 use rma_core::channel::{Delivery, Failure, Lane, Placement};
 use rma_core::ids::Peer;
 use rma_core::{Error, Result};
-use std::sync::atomic::Ordering::Relaxed;
 
 impl State {
     /// Starts to receive; the end is found under the answered name.
@@ -70,8 +69,13 @@ impl State {
 
     fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {
         let in_vain = pattern.source.and_then(|source| self.sends_no_more(source, pattern));
-        if let Some(source) = pattern.source.filter(|_| in_vain.is_some()) {
-            self.note_cause(source);
+        match pattern.source {
+            Some(source) if in_vain.is_some() => self.note_cause(source),
+            // Ranks that leave a collective tell those that may wait for them in it.
+            Some(source) if matches!(pattern.scope.plane, Plane::User | Plane::Partitioned) => {
+                self.greet(source);
+            }
+            Some(_) | None => {}
         }
         let kind = match in_vain {
             Some(error) => Kind::Received(Err(error)),
@@ -108,6 +112,9 @@ impl State {
 
     fn try_packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Result<(), &'static str> {
         let (packet, at) = Packet::parse(bytes)?;
+        if packet == Packet::Greeting || self.has_said_farewell {
+            self.on_contact(from);
+        }
         match (packet, lane) {
             (Packet::Eager { label, credit }, Lane::Request) => {
                 self.on_eager(from, label, credit, &bytes[at..])
@@ -136,9 +143,21 @@ impl State {
                 self.on_farewell(from);
                 Ok(())
             }
+            // It has made the contact that it is for.
+            (Packet::Greeting, Lane::Request) => Ok(()),
             (Packet::Notice, Lane::Response) => self.on_notice(from, bytes),
             (Packet::Body { .. }, _) => Err("head of a message body without its body"),
             _ => Err("message packet in the wrong lane"),
+        }
+    }
+
+    /// At the first contact a peer has not been told that this process has left, if it has.
+    fn on_contact(&mut self, from: Peer) {
+        let is_first = !self.peers.contains_key(&from);
+        self.peer(from);
+        if is_first && self.has_said_farewell {
+            self.peer(from).requests.push_back(Outgoing::Farewell);
+            self.activate(from);
         }
     }
 
@@ -236,7 +255,6 @@ impl State {
     /// Messages come in order: one of this peer that has not come yet never will, so waits for it end.
     fn on_farewell(&mut self, from: Peer) {
         self.peer(from).has_left = true;
-        self.signs.has_departures.store(true, Relaxed);
         self.review_agreements();
         for id in self.matcher.on_left(from) {
             self.note_cause(from);

@@ -102,6 +102,8 @@ pub(super) enum Packet {
     Credit { credit: u32 },
     /// The sender will begin no message any more, but for the last meeting of all.
     Farewell,
+    /// The sender waits for the receiver, which would not have it in mind when it says farewell.
+    Greeting,
     /// The receiver has left the collective of an announced message with an error of this class, perhaps because a process has
     /// died.
     Decline { sender: RequestId, dead: Option<Peer>, why: ErrorClass },
@@ -159,6 +161,7 @@ impl Packet {
             9 => Self::Death { peer: Peer(fields.number()?) },
             10 => Self::Withdraw { sender: RequestId::from_bits(fields.long()?) },
             11 => Self::Withdrawn { sender: RequestId::from_bits(fields.long()?) },
+            12 => Self::Greeting,
             NOTICE => Self::Notice,
             _ => return Err("unknown kind of message packet"),
         };
@@ -183,6 +186,7 @@ impl Packet {
             Self::Death { .. } => (9, 0),
             Self::Withdraw { .. } => (10, 0),
             Self::Withdrawn { .. } => (11, 0),
+            Self::Greeting => (12, 0),
             Self::Notice => (NOTICE, 0),
         };
         let mut head = Head { bytes: [0; HEAD_MAX], len: 0 };
@@ -205,7 +209,7 @@ impl Packet {
             }
             Self::Body { receiver } => head.put(&receiver.to_bits().to_le_bytes()),
             Self::Credit { credit } => head.put(&credit.to_le_bytes()),
-            Self::Farewell | Self::Notice => {}
+            Self::Farewell | Self::Greeting | Self::Notice => {}
             Self::Decline { sender, dead, why } => {
                 head.put(&sender.to_bits().to_le_bytes());
                 head.put(&dead.map_or(NO_PROCESS, |dead| dead.0).to_le_bytes());
@@ -307,6 +311,7 @@ mod tests {
                 Packet::Body { receiver: b },
                 Packet::Credit { credit: number as u32 },
                 Packet::Farewell,
+                Packet::Greeting,
                 Packet::Decline { sender: a, dead: None, why: ErrorClass::Truncate },
                 Packet::Decline { sender: a, dead: Some(Peer(7)), why: ErrorClass::ProcFailed },
                 Packet::Quit { scope: label.scope, number, why: ErrorClass::ProcAborted },

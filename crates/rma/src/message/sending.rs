@@ -6,6 +6,7 @@
 use super::deaths::Teller;
 use super::memory::Payload;
 use super::messenger::Messenger;
+use super::near::are_near;
 use super::packet::{EAGER_LEN, Label, Packet};
 use super::request::RequestId;
 use super::state::{Herald, Kind, Outgoing, Receive, Request, Send, SendMode, SendStage, State};
@@ -199,12 +200,15 @@ impl State {
     }
 
     /// Whether nothing but farewells is left to say to a peer that cannot be reached; drops them then. It has ended its part
-    /// and gone, as it may: no message waits for it. Had it died, the channel would tell.
+    /// and gone, as it may: nothing here waits for it. Had it died, the channel would tell.
     pub(super) fn has_parted(&mut self, peer: Peer, failure: &Failure) -> bool {
         let state = self.peer(peer);
         let says_farewell = state.has_left || !state.requests.is_empty();
         let is_awaited = |next: &Outgoing| {
-            matches!(next, Outgoing::Message(_) | Outgoing::Body(_) | Outgoing::Withdraw(_))
+            matches!(
+                next,
+                Outgoing::Message(_) | Outgoing::Body(_) | Outgoing::Withdraw(_) | Outgoing::Greeting
+            )
         };
         let has_parted = says_farewell && !state.requests.iter().any(is_awaited);
         if has_parted {
@@ -245,6 +249,7 @@ impl State {
                 send_small(channel, peer, Lane::Request, &Packet::Withdraw { sender }, None)
             }
             Outgoing::Farewell => send_small(channel, peer, Lane::Request, &Packet::Farewell, None),
+            Outgoing::Greeting => send_small(channel, peer, Lane::Request, &Packet::Greeting, None),
             Outgoing::Death(dead) => {
                 send_small(channel, peer, Lane::Request, &Packet::Death { peer: dead }, None)
             }
@@ -313,6 +318,7 @@ impl State {
 
     /// Says farewell to these peers, and to all that there was contact with.
     pub(super) fn say_farewell(&mut self, peers: impl Iterator<Item = Peer>) {
+        self.has_said_farewell = true;
         let me = self.me;
         let mut all: Vec<Peer> = self.peers.keys().copied().chain(peers).filter(|peer| *peer != me).collect();
         all.sort_unstable();
@@ -322,6 +328,14 @@ impl State {
                 self.peer(peer).requests.push_back(Outgoing::Farewell);
                 self.activate(peer);
             }
+        }
+    }
+
+    /// Has a peer say farewell to this process too, for which it waits, if there was no contact and neither is near the other.
+    pub(super) fn greet(&mut self, peer: Peer) {
+        if peer != self.me && !self.peers.contains_key(&peer) && !are_near(self.me.0, peer.0, self.size) {
+            self.peer(peer).requests.push_back(Outgoing::Greeting);
+            self.activate(peer);
         }
     }
 
@@ -384,10 +398,11 @@ impl Messenger {
         self.state.lock().note_cause(peer);
     }
 
-    /// Whether a process has ended its part in the job, and all that it had sent before has come.
+    /// Whether a process has ended its part in the job, and all that it had sent before has come. Greets one that would not say so by itself.
     pub(crate) fn has_left(&self, peer: Peer) -> bool {
-        let is_any = self.signs.has_departures.load(Relaxed);
-        is_any && self.state.lock().peers.get(&peer).is_some_and(|peer| peer.has_left)
+        let mut state = self.state.lock();
+        state.greet(peer);
+        state.peers.get(&peer).is_some_and(|peer| peer.has_left)
     }
 
     /// Tells `tell` of each process that is found lost from now on, before anything ends here because of it. It is called

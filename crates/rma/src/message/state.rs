@@ -75,6 +75,8 @@ pub(super) struct State {
     pub(super) herald: Option<Herald>,
     /// Peers that it has taken.
     pub(super) reported_lost: Vec<Peer>,
+    /// Whether this process ends its part.
+    pub(super) has_said_farewell: bool,
     /// Those of whose end this process knows.
     pub(super) deaths: Deaths,
     /// Collectives that were left with an error.
@@ -115,8 +117,6 @@ pub(super) struct Signs {
     pub(super) has_losses: AtomicBool,
     /// Whether any collective was left with an error.
     pub(super) has_quits: AtomicBool,
-    /// Whether any process has ended its part.
-    pub(super) has_departures: AtomicBool,
     /// Whether ranks outnumber cores: collectives choose their way by it.
     pub(super) is_oversubscribed: AtomicBool,
 }
@@ -145,10 +145,15 @@ pub(super) enum Outgoing {
     Withdraw(RequestId),
     /// That there will be no more messages.
     Farewell,
+    Greeting,
     /// That this process has died.
     Death(Peer),
     /// That this process has left a collective.
-    Quit { scope: Scope, number: u64, why: ErrorClass },
+    Quit {
+        scope: Scope,
+        number: u64,
+        why: ErrorClass,
+    },
 }
 
 #[derive(Debug)]
@@ -238,6 +243,7 @@ impl State {
             first_lost: None,
             herald: None,
             reported_lost: Vec::new(),
+            has_said_farewell: false,
             deaths: Deaths::default(),
             quits: Quits::default(),
             revoked: FxHashSet::default(),

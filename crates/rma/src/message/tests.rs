@@ -296,6 +296,37 @@ fn no_request_waits_for_a_peer_that_said_farewell() {
     }
 }
 
+/// Process 4 is neither near process 1 nor has had contact with it.
+#[test]
+fn a_farewell_reaches_those_who_wait_from_afar() {
+    for (is_early, sends) in [(true, false), (true, true), (false, false), (false, true)] {
+        let config = MessageConfig::default();
+        let mut net = Net::new(8, &config, 1, MIN_PACKET, 12);
+        let leave = |net: &mut Net| {
+            net.messengers[1].say_farewell(super::near::near(1, 8).map(Peer));
+            let sent = net.messengers[1].clone();
+            finish(net, || sent.has_sent_all().then_some(()));
+        };
+        if is_early {
+            leave(&mut net);
+        }
+        let sent = sends.then(|| net.messengers[4].begin_send(Peer(1), SCOPE, 9, Vec::new()).unwrap());
+        let mut waits = net.messengers[4].begin_receive(SCOPE, Some(Peer(1)), Some(1), NO_LIMIT).unwrap();
+        if !is_early {
+            let greeted = net.messengers[4].clone();
+            finish(&mut net, || greeted.has_sent_all().then_some(()));
+            assert!(waits.test().is_none() && !net.messengers[4].has_left(Peer(1)));
+            leave(&mut net);
+        }
+        let error = finish(&mut net, || waits.test()).unwrap_err();
+        assert!(error.to_string().contains("process 1 has ended its part"), "{error}");
+        assert!(net.messengers[4].has_left(Peer(1)) && !net.messengers[4].has_left(Peer(6)));
+        assert_eq!(net.messengers[4].first_lost(), Some(Peer(1)));
+        assert_eq!(net.messengers[4].packets_sent(), 1, "a greeting, or the message in its place");
+        drop(sent);
+    }
+}
+
 #[test]
 fn dropped_requests_leave_nothing_behind() {
     for config in configs() {
