@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Long enough for any machine.
 const LIMIT: Duration = Duration::from_secs(20);
+/// Shorter than a sleep that nothing ends.
+const WOKEN: Duration = Duration::from_secs(10);
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -36,7 +38,10 @@ fn left_in(call: impl Fn(&Window) -> Result<()> + Sync) {
                 let waiter = scope.spawn(|| call(&window));
                 until("the call does not sleep", || rank.engine.counters().sleeps > slept);
                 is_asleep.store(true, SeqCst);
-                waiter.join().unwrap().unwrap_err()
+                let start = Instant::now();
+                let error = waiter.join().unwrap().unwrap_err();
+                assert!(start.elapsed() < WOKEN, "the sleep ends by itself, not by a wake-up");
+                error
             });
             assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
             assert!(error.to_string().contains("rank 1 has ended its part"), "{error}");
