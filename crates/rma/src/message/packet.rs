@@ -102,7 +102,7 @@ pub(super) enum Packet {
     Credit { credit: u32 },
     /// The sender will begin no message any more, but for the last meeting of all.
     Farewell,
-    /// The sender waits for the receiver, which would not have it in mind when it says farewell.
+    /// The sender waits for the receiver, and is among those that hear of its farewell.
     Greeting,
     /// The receiver has left the collective of an announced message with an error of this class, perhaps because a process has
     /// died.

@@ -331,7 +331,7 @@ impl State {
         }
     }
 
-    /// Has a peer say farewell to this process too, for which it waits, if there was no contact and neither is near the other.
+    /// This process waits for a peer: has that say farewell here too, unless it does so anyway, to a contact or to one that is near.
     pub(super) fn greet(&mut self, peer: Peer) {
         if peer != self.me && !self.peers.contains_key(&peer) && !are_near(self.me.0, peer.0, self.size) {
             self.peer(peer).requests.push_back(Outgoing::Greeting);
