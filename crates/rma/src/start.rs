@@ -15,7 +15,7 @@ use crate::channels::{self, ChannelKind, Distance, Exchange, LookUp, Opening, Pl
 use crate::config::{Configuration, Listen, RuntimeConfig};
 use crate::host::{HostSettings, NodeMemory, Places, RuntimeHost, huge_pages};
 use crate::join::{self, Notice, Start};
-use crate::message::Messenger;
+use crate::message::{Absence, Messenger};
 use crate::network::{Candidates, Choice};
 use crate::no_peers::NoPeers;
 use crate::pmi::Secret;
@@ -168,7 +168,7 @@ fn watch(start: &Arc<dyn Start>, runtime: &Arc<Runtime>) -> Result<bool> {
     join::watch(start, Box::new(on_notice))
 }
 
-/// What is lost here the launcher hears of.
+/// The launcher hears of the ranks that are found absent here.
 fn tell_losses(start: &Arc<dyn Start>, messenger: &Messenger) {
     if start.overseer().is_none() {
         return;
@@ -176,9 +176,12 @@ fn tell_losses(start: &Arc<dyn Start>, messenger: &Messenger) {
     // The start has a way to the messenger too: neither keeps the other.
     let told = Arc::downgrade(start);
     // A launcher that cannot be reached sees the end of this process.
-    let tell = move |peer: Peer| {
+    let tell = move |peer: Peer, absence| {
         if let Some(launcher) = told.upgrade().as_ref().and_then(|start| start.overseer()) {
-            let _ = launcher.tell_lost(peer.0);
+            let _ = match absence {
+                Absence::Lost => launcher.tell_lost(peer.0),
+                Absence::Left => launcher.tell_left(peer.0),
+            };
         }
     };
     messenger.set_herald(Box::new(tell));

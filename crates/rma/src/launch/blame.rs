@@ -1,7 +1,8 @@
 //! Which rank's failure a job has ended with, when several fail because of the first.
 //!
-//! A rank that finds another one lost says so before any of its calls answers ([`super::Client::tell_lost`]), so whatever it does
-//! then, abort, exit or crash, comes behind that note. The failure to name is found by following the notes from the first
+//! A rank that finds another one lost, or waits for one that has left, says so before any of its calls answers
+//! ([`super::Client::tell_lost`], [`super::Client::tell_left`]), so whatever it does then, abort, exit or crash, comes behind that note.
+//! Notes of several ranks come in any order. The failure to name is found by following the notes from the first
 //! failure that is known: a rank that has lost another one is not the cause as long as that one may be. The end of a process
 //! that others have noticed can come to the launcher later than what they do about it, so it is waited for, within a bound.
 //!
@@ -57,7 +58,18 @@ impl Blame {
         Self { ranks: vec![Record::default(); ranks as usize], order: Vec::new(), since: None }
     }
 
-    /// A rank has found another one lost, or waits for one that has left. One that fails because of this rank itself is no cause of it.
+    /// A rank waits for another one that has left. What that one has lost because of this rank it has lost afterwards, even if the launcher
+    /// has heard of it before.
+    pub(super) fn left(&mut self, rank: usize, other: usize) {
+        if let Some(record) = self.ranks.get(other) {
+            let is_earlier = |lost: &usize| !self.follows_from(*lost, rank);
+            let lost = record.lost.iter().copied().filter(is_earlier).collect();
+            self.ranks[other].lost = lost;
+            self.lost(rank, other);
+        }
+    }
+
+    /// A rank has found another one lost. One that fails because of this rank itself is no cause of it.
     pub(super) fn lost(&mut self, rank: usize, other: usize) {
         let is_known = rank == other || other >= self.ranks.len() || self.ranks[rank].lost.contains(&other);
         if !is_known && !self.follows_from(other, rank) {
@@ -65,7 +77,7 @@ impl Blame {
         }
     }
 
-    /// Whether a rank has found another one lost, or one that has, and so on.
+    /// Whether a rank is another one, or has found it lost, or one that has, and so on.
     fn follows_from(&self, rank: usize, other: usize) -> bool {
         let mut seen = vec![rank];
         let mut at = 0;
@@ -242,6 +254,30 @@ mod tests {
         );
         blame.ended(1, Some(ended), now);
         assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(1));
+    }
+
+    /// Rank 1 leaves, rank 0 waits for it and ends, and rank 1 loses rank 0 then, which is read first.
+    #[test]
+    fn a_rank_that_has_left_is_the_cause_of_what_it_loses_by_that() {
+        let now = Instant::now();
+        let ended = || Some(Failure::Exited(1));
+        let mut blame = Blame::new(2);
+        blame.lost(1, 0);
+        blame.is_failing(1, Failure::Aborted(1), 0, now);
+        blame.left(0, 1);
+        blame.ended(0, ended(), now);
+        assert!(matches!(at_once(&blame, now), Verdict::Later(_)));
+        blame.ended(1, ended(), now);
+        assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(1));
+        // Rank 2, which is why rank 1 leaves, is the cause of all of that.
+        let mut blame = Blame::new(3);
+        blame.lost(1, 2);
+        blame.lost(1, 0);
+        blame.left(0, 1);
+        blame.ended(0, ended(), now);
+        blame.ended(1, ended(), now);
+        blame.ended(2, Some(KILLED), now);
+        assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(2));
     }
 
     /// Of two that are about to end neither is named before it has.

@@ -284,6 +284,7 @@ impl Job {
                 Ok((_, Event::Stuck)) => self.want_report(Reason::Wait, Instant::now()),
                 Ok((_, Event::Said(said))) => self.reports.hear(rank as u32, said),
                 Ok((_, Event::Lost(other))) => self.blame.lost(rank, other as usize),
+                Ok((_, Event::Left(other))) => self.blame.left(rank, other as usize),
                 Ok((_, Event::Abort { code, because: Some(suspect), .. })) => {
                     let failure = Failure::Aborted(code);
                     self.blame.is_failing(rank, failure, suspect as usize, Instant::now());

@@ -30,7 +30,7 @@ use super::request::RequestId;
 use super::revoked::revoked_error;
 use super::send_request::SendRequest;
 use super::sending::lost_error;
-use super::state::{Kind, Outgoing, Receive, State};
+use super::state::{Absence, Kind, Outgoing, Receive, State};
 use rma_core::channel::Channel;
 use rma_core::host::Group;
 use rma_core::ids::Peer;
@@ -155,7 +155,7 @@ impl State {
     /// Another process tells of a death.
     pub(super) fn on_reported_death(&mut self, peer: Peer) {
         if peer.0 < self.size && peer != self.me {
-            self.note_cause(peer);
+            self.note_cause(peer, Absence::Lost);
             self.on_death(peer, Teller::Others);
         }
     }

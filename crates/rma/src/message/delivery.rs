@@ -10,7 +10,7 @@ use super::packet::{Label, Packet, Plane, Scope};
 use super::quits::quit_error;
 use super::request::RequestId;
 use super::sending::{left_error, lost_error};
-use super::state::{Kind, Outgoing, Receive, Request, SendStage, State};
+use super::state::{Absence, Kind, Outgoing, Receive, Request, SendStage, State};
 use rma_core::channel::{Delivery, Failure, Lane, Placement};
 use rma_core::ids::Peer;
 use rma_core::{Error, Result};
@@ -70,7 +70,7 @@ impl State {
     fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {
         let in_vain = pattern.source.and_then(|source| self.sends_no_more(source, pattern));
         match pattern.source {
-            Some(source) if in_vain.is_some() => self.note_cause(source),
+            Some(source) if in_vain.is_some() => self.note_cause(source, self.absence(source)),
             // Ranks that leave a collective tell those that may wait for them in it.
             Some(source) if matches!(pattern.scope.plane, Plane::User | Plane::Partitioned) => {
                 self.greet(source);
@@ -100,6 +100,12 @@ impl State {
         }
         let why = self.quits.why_of_peer(source, pattern.scope, pattern.tag?)?;
         Some(quit_error("receive", source, source, why))
+    }
+
+    /// Of a peer from which nothing comes.
+    fn absence(&self, peer: Peer) -> Absence {
+        let is_lost = self.peers.get(&peer).is_some_and(|state| state.lost.is_some());
+        if is_lost { Absence::Lost } else { Absence::Left }
     }
 
     /// Takes a small packet.
@@ -257,7 +263,7 @@ impl State {
         self.peer(from).has_left = true;
         self.review_agreements();
         for id in self.matcher.on_left(from) {
-            self.note_cause(from);
+            self.note_cause(from, Absence::Left);
             let id = self.as_request(id);
             self.finish(id, Kind::Received(Err(left_error(from))));
         }

@@ -59,5 +59,6 @@ pub use packet::{Plane, Scope};
 pub(crate) use quits::tag_of;
 pub use send_request::SendRequest;
 pub(crate) use sending::left_error;
+pub(crate) use state::Absence;
 pub use state::{Received, SendMode, Waiting};
 pub use upper::MessageUpper;

@@ -23,7 +23,7 @@ use super::messenger::Messenger;
 use super::packet::{Label, Packet, Plane, Scope};
 use super::request::RequestId;
 use super::revoked::revoked_error;
-use super::state::{Kind, Outgoing, Send, SendStage, State};
+use super::state::{Absence, Kind, Outgoing, Send, SendStage, State};
 use rma_core::host::Group;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass};
@@ -242,7 +242,7 @@ impl State {
         self.signs.has_quits.store(true, Relaxed);
         self.quits.of_peers.entry((from, scope)).or_default().add(number, why);
         for id in self.matcher.take_posted_of(scope, from, |tag| tag >> PARTS == number) {
-            self.note_cause(from);
+            self.note_cause(from, Absence::Left);
             self.finish(id, Kind::Received(Err(quit_error("receive", from, from, why))));
         }
         Ok(())

@@ -9,7 +9,7 @@ use super::messenger::Messenger;
 use super::near::are_near;
 use super::packet::{EAGER_LEN, Label, Packet};
 use super::request::RequestId;
-use super::state::{Herald, Kind, Outgoing, Receive, Request, Send, SendMode, SendStage, State};
+use super::state::{Absence, Herald, Kind, Outgoing, Receive, Request, Send, SendMode, SendStage, State};
 use rma_core::channel::{BulkToken, Channel, Failure, Lane, Room, Source};
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
@@ -349,12 +349,12 @@ impl State {
 
     /// A peer is lost, or what this process waits for never comes from it. The launcher hears of it before anything ends here because
     /// of it, so that of all failures it names the first.
-    pub(super) fn note_cause(&mut self, peer: Peer) {
+    pub(super) fn note_cause(&mut self, peer: Peer, absence: Absence) {
         self.first_lost.get_or_insert(peer);
         if !self.reported_lost.contains(&peer) {
             self.reported_lost.push(peer);
             if let Some(Herald(tell)) = &self.herald {
-                tell(peer);
+                tell(peer, absence);
             }
         }
     }
@@ -362,7 +362,7 @@ impl State {
     /// A peer cannot be reached any more: what waits for it ends in error. What a channel still holds ends when the
     /// channel says so.
     pub(super) fn on_unreachable(&mut self, peer: Peer, failure: &Failure) {
-        self.note_cause(peer);
+        self.note_cause(peer, Absence::Lost);
         self.signs.has_losses.store(true, Relaxed);
         let state = self.peer(peer);
         state.requests.clear();
@@ -395,7 +395,7 @@ impl Messenger {
 
     /// A process has left that this one still waits for.
     pub(crate) fn hear_of_departure(&self, peer: Peer) {
-        self.state.lock().note_cause(peer);
+        self.state.lock().note_cause(peer, Absence::Left);
     }
 
     /// Whether a process has ended its part in the job, and all that it had sent before has come. Greets one that would not say so by itself.
@@ -405,9 +405,9 @@ impl Messenger {
         state.peers.get(&peer).is_some_and(|peer| peer.has_left)
     }
 
-    /// Tells `tell` of each process that is found lost from now on, before anything ends here because of it. It is called
+    /// Tells `tell` of each process that is found absent from now on, before anything ends here because of it. It is called
     /// under locks: it calls neither the engine nor this messenger, and does not wait.
-    pub(crate) fn set_herald(&self, tell: Box<dyn Fn(Peer) + std::marker::Send>) {
+    pub(crate) fn set_herald(&self, tell: Box<dyn Fn(Peer, Absence) + std::marker::Send>) {
         self.state.lock().herald = Some(Herald(tell));
     }
 

@@ -51,8 +51,17 @@ pub struct Waiting {
     pub len: u64,
 }
 
-/// Takes the losses.
-pub(super) struct Herald(pub(super) Box<dyn Fn(Peer) + std::marker::Send>);
+/// Why nothing comes from a peer any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absence {
+    /// It cannot be reached.
+    Lost,
+    /// It has said that it ends its part in the job, or in a collective.
+    Left,
+}
+
+/// Takes the peers from which nothing comes.
+pub(super) struct Herald(pub(super) Box<dyn Fn(Peer, Absence) + std::marker::Send>);
 
 #[derive(Debug)]
 pub(super) struct State {

@@ -202,7 +202,7 @@ impl Client {
         self.ask(&Line::new("finalize"), "finalize_ack").map(drop)
     }
 
-    /// Whether the launcher is this project's own, which takes more than PMI-1 has: [`Client::tell_lost`],
+    /// Whether the launcher is this project's own, which takes more than PMI-1 has: [`Client::tell_lost`], [`Client::tell_left`],
     /// [`Client::abort_after_loss`], [`Client::fail`], [`Client::outlive`], [`Client::tell_stuck`]. Others
     /// get none of that.
     pub fn is_own(&self) -> bool {
@@ -216,6 +216,14 @@ impl Client {
     /// When the launcher is gone already.
     pub fn tell_lost(&self, rank: u32) -> Result<()> {
         self.say(&Line::new("lost").with("rank", rank))
+    }
+
+    /// As [`Client::tell_lost`], of a rank that has ended its part, in the job or in a collective, while this one waits for it.
+    ///
+    /// # Errors
+    /// As for [`Client::tell_lost`].
+    pub fn tell_left(&self, rank: u32) -> Result<()> {
+        self.say(&Line::new("left").with("rank", rank))
     }
 
     /// Asks the launcher to end the job with this exit status. It does not answer, but ends this process too.

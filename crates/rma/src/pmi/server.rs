@@ -39,6 +39,8 @@ pub enum Event {
     },
     /// The rank has found this one lost; likewise.
     Lost(u32),
+    /// The rank waits in vain for this one, which has left; likewise.
+    Left(u32),
     /// The rank asks that the job goes on when ranks die; likewise.
     Outlive,
     /// A thread of the rank has waited for long; likewise.
@@ -118,6 +120,9 @@ impl Server {
             }
             ("lost", Phase::Running | Phase::Finalized) => {
                 return Ok((Vec::new(), Event::Lost(line.number("rank")?)));
+            }
+            ("left", Phase::Running | Phase::Finalized) => {
+                return Ok((Vec::new(), Event::Left(line.number("rank")?)));
             }
             // Threads of a rank answer while another one ends its part.
             ("stuck", Phase::Running | Phase::Finalized) => return Ok((Vec::new(), Event::Stuck)),
@@ -447,6 +452,8 @@ mod tests {
         assert_eq!(event, Event::Abort { code: 3, because: None, follows_a_loss: true });
         assert_eq!(server.handle(0, b"cmd=lost rank=1").unwrap().1, Event::Lost(1));
         assert!(server.handle(0, b"cmd=lost").is_err());
+        assert_eq!(server.handle(0, b"cmd=left rank=1").unwrap().1, Event::Left(1));
+        assert!(server.handle(0, b"cmd=left").is_err());
         let (_, event) = server.handle(0, b"cmd=abort exitcode=1 because=7").unwrap();
         assert_eq!(event, Event::Abort { code: 1, because: Some(7), follows_a_loss: false });
         assert!(server.handle(0, b"cmd=abort exitcode=1 because=me").is_err());
