@@ -233,6 +233,30 @@ fn a_waiter_that_sleeps_is_woken_by_the_operation() {
     }
 }
 
+/// Its thread does nothing else for as long as no call of it waits.
+#[test]
+fn waits_that_find_their_counter_serve_peers() {
+    const LIMIT: Duration = Duration::from_secs(20);
+    run(&Setup::packets(2), |rank| {
+        let window = counted(rank, 1, 1);
+        if rank.me == 1 {
+            window.lock(Shared, Rank(0), Assert::NONE).unwrap();
+            window.put(from(&[7u64]), Rank(0), Disp(0)).unwrap();
+            window.unlock(Rank(0)).unwrap();
+        } else {
+            let (path, began) = (window.direct_path(), Instant::now());
+            while local(&window, 0) != 7 {
+                assert!(began.elapsed() < LIMIT, "the put is not served");
+                if path.try_wait_notify(0, 0).is_none() {
+                    assert_eq!(window.notifications().wait(0, 0).unwrap(), 0);
+                }
+            }
+        }
+        rank.barrier();
+        window.free().unwrap();
+    });
+}
+
 #[test]
 fn a_wait_for_any_counter_has_a_limit() {
     run_all(2, |rank| {
@@ -422,6 +446,22 @@ fn counters_of_a_revoked_window_are_not_set_or_waited_for() {
         assert_eq!((set.class(), waited.class()), (ErrorClass::Revoked, ErrorClass::Revoked));
         rank.barrier();
         let _ = window.free();
+    });
+}
+
+#[test]
+fn a_request_for_a_counter_ends_with_its_window() {
+    run_all(2, |rank| {
+        let window = counted(rank, 1, 1);
+        let (request, reached) = (window.notification_request(0, 1), window.notification_request(0, 0));
+        rank.barrier();
+        window.free().unwrap();
+        for ended in
+            [request.as_ref().unwrap().is_complete(), request.as_ref().unwrap().wait().map(|()| true)]
+        {
+            assert_eq!(ended.unwrap_err().class(), ErrorClass::Win);
+        }
+        assert!(reached.unwrap().is_complete().unwrap(), "what has come counts");
     });
 }
 

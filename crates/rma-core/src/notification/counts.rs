@@ -104,7 +104,7 @@ impl Notification {
         !self.has_met.load(Relaxed) && !self.has_met.swap(true, Relaxed)
     }
 
-    /// A rank is lost, or the window was revoked: waits end, and say this. The first such thing stays.
+    /// A rank is lost, or the window was revoked or freed: waits end, and say this. The first such thing stays.
     pub(crate) fn end_waits(&self, error: Error) {
         let _ = self.end.set(error);
     }

@@ -149,7 +149,8 @@ impl Notifying<'_> {
         })
     }
 
-    /// The target's memory, if the call may go there past the engine.
+    /// The target's memory, if the call may go there past the engine. What it does there is not noted as still to be ordered: the step on the
+    /// counter orders it.
     #[inline]
     fn reach(&self, call: &'static str, target: Rank, len: usize) -> Result<Option<&MappedTarget>> {
         let shared = self.window.shared();
@@ -157,7 +158,6 @@ impl Notifying<'_> {
             && mapped.gate.is_locked()
             && shared.notification.of(target).is_some_and(|block| self.counter < block.in_use())
         {
-            shared.unordered.note();
             return Ok(Some(mapped));
         }
         self.reach_observed(call, target, len)

@@ -9,7 +9,6 @@ use crate::host::{Awaited, Need};
 use crate::ids::Rank;
 use crate::notification::CounterBlock;
 use crate::progress::Core;
-use crate::state::gone;
 use crate::sync::watch;
 use crate::window::Window;
 use std::ops::Range;
@@ -185,7 +184,6 @@ impl<'a> Notifications<'a> {
                     watch(state, window, all.into_iter());
                 }
             }
-            windows.get(shared.id).ok_or_else(|| gone(call))?.check_open(call)?;
             shared.notification.check(call)?;
             if let Some(rank) = left {
                 return Err(state.left_error(shared, rank, call));

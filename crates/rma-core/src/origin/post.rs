@@ -14,7 +14,7 @@ use crate::epoch::{Epoch, Event, LockState};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Rank, WindowId};
 use crate::pool::PoolKey;
-use crate::state::{AccessRound, Lock, Pools, Single, State, WindowState, Windows};
+use crate::state::{AccessRound, Lock, Pools, Single, State, WindowState, Windows, gone};
 use crate::table::{OpKind, Operation, Target};
 
 /// Queues an operation whose legality has been checked: takes it, or leaves it where it is, unchanged, when no element is to
@@ -169,6 +169,7 @@ impl State {
     pub(crate) fn remove_window(&mut self, windows: &mut Windows, id: WindowId) -> Option<Error> {
         let mut window = windows.remove(id)?;
         self.withdraw(&mut window);
+        window.shared.notification.end_waits(gone("window"));
         free_idle_targets(self, &mut window);
         self.counters.add(&window.all_counters());
         let ops = self.pools.ops.close_share(window.op_share);

@@ -82,6 +82,7 @@ impl WindowState {
         shared.node_ranks().for_each(|node_rank| shared.access.bar(&node_rank.gate));
         shared.has_pack.store(false, Relaxed);
         self.packing = None;
+        shared.notification.end_waits(error.clone());
         self.error = Some(error);
         self.needs_issue = true;
     }

@@ -154,7 +154,6 @@ impl State {
         }
         let host = Arc::clone(&self.host);
         window.close(revoked("window"));
-        window.shared.notification.end_waits(revoked("window"));
         window.parting.get_or_insert_default().is_revoked = true;
         for step in window.dropped.take_steps() {
             step.end(self, window);
