@@ -273,3 +273,45 @@ fn a_future_on_a_rank_that_is_lost_ends_with_an_error() {
     });
     assert_eq!(ended.unwrap_err().class(), ErrorClass::Arg);
 }
+
+/// The program's code that runs where a waker takes the place of this one: it meets another thread twice.
+struct Meets(Arc<Barrier>);
+
+impl Wake for Meets {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Meets {
+    fn drop(&mut self) {
+        self.0.wait();
+        self.0.wait();
+    }
+}
+
+#[test]
+fn what_is_awaited_may_end_while_the_waker_is_handed_over() {
+    let meeting = Arc::new(Barrier::new(2));
+    World::run_threads(2, |world| {
+        let mut window = world.allocate::<u64>(1)?;
+        window.set_notifications(1)?;
+        window.lock_all(|all| {
+            if world.rank() == 1 {
+                meeting.wait();
+                all.put_value_notify(7, 0, 0, 0)?;
+                meeting.wait();
+                return Ok(());
+            }
+            let mut notified = all.notified(0, 1)?;
+            let first = Waker::from(Arc::new(Meets(Arc::clone(&meeting))));
+            assert!(Pin::new(&mut notified).poll(&mut Context::from_waker(&first)).is_pending());
+            drop(first);
+            assert!(
+                poll(&mut notified, &Bell::new()).is_ready(),
+                "it has come meanwhile, and nobody would say so"
+            );
+            Ok(())
+        })?;
+        window.free()
+    })
+    .unwrap();
+}

@@ -443,6 +443,7 @@ fn windows_themselves() {
         };
         let owned = || world.communicator().owned_window::<u64>();
         let roomy = owned().room_for_notifications(20).notifications_in_order().len(4).allocate()?;
+        assert!(roomy.hints().contains(&("mpix_notify_ordered", "true".to_owned())), "{:?}", roomy.hints());
         roomy.set_notifications(20)?;
         assert_eq!((roomy.notifications().in_use(), roomy.notifications_of(1)?), (20, 20));
         forget((roomy.notifications(), roomy.notified(3, 1)?));
