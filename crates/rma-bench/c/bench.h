@@ -99,6 +99,7 @@ extern const struct bench_case window_cases[];
 extern const struct bench_case mix_cases[];
 extern const struct bench_case thread_cases[];
 extern const struct bench_case message_cases[];
+extern const struct bench_case neighbor_cases[];
 extern const struct bench_case notify_cases[];
 extern const struct bench_case idle_cases[];
 

@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #pragma weak MPI_Accumulate
+#pragma weak MPI_Cart_create
 #pragma weak MPI_Comm_group
 #pragma weak MPI_Compare_and_swap
 #pragma weak MPI_Fetch_and_op
@@ -16,6 +17,9 @@
 #pragma weak MPI_Group_free
 #pragma weak MPI_Group_incl
 #pragma weak MPI_Init_thread
+#pragma weak MPI_Irecv
+#pragma weak MPI_Isend
+#pragma weak MPI_Neighbor_alltoall
 #pragma weak MPI_Put
 #pragma weak MPI_Recv
 #pragma weak MPI_Rput
@@ -24,6 +28,7 @@
 #pragma weak MPI_Type_free
 #pragma weak MPI_Type_vector
 #pragma weak MPI_Wait
+#pragma weak MPI_Waitall
 #pragma weak MPI_Win_allocate
 #pragma weak MPI_Win_complete
 #pragma weak MPI_Win_create
@@ -60,8 +65,13 @@ int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_Datatype o
 int MPI_Get_library_version(char *version, int *resultlen);
 int MPI_Group_free(MPI_Group *group);
 int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
+int MPI_Cart_create(MPI_Comm old_comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart);
 int MPI_Comm_group(MPI_Comm comm, MPI_Group *group);
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
+int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
+int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                          MPI_Datatype recvtype, MPI_Comm comm);
 int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
             MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win);
 int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
@@ -72,6 +82,7 @@ int MPI_Type_commit(MPI_Datatype *datatype);
 int MPI_Type_free(MPI_Datatype *datatype);
 int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype);
 int MPI_Wait(MPI_Request *request, MPI_Status *status);
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]);
 int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
 int MPI_Win_complete(MPI_Win win);
 int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);

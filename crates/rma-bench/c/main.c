@@ -19,8 +19,8 @@ int my_rank;
 int rank_count;
 
 static const struct bench_case *const tables[] = { transfer_cases, atomic_cases, synchronization_cases,
-                                                   contention_cases, fairness_cases, window_cases, mix_cases, message_cases, notify_cases,
-                                                   idle_cases, thread_cases };
+                                                   contention_cases, fairness_cases, window_cases, mix_cases, message_cases,
+                                                   neighbor_cases, notify_cases, idle_cases, thread_cases };
 #define TABLES (sizeof tables / sizeof *tables)
 
 /* What every case needs, besides what it lists. */

@@ -46,6 +46,12 @@ pub(crate) const CASES: &[Case] = &[
     case("created-get", &[2], "get and flush on memory of MPI_Win_create"),
     case("created-fetch", &[2], "fetch_and_op and flush on memory of MPI_Win_create"),
     case("message", &[2], "a message and one back, by size"),
+    case(
+        "neighbor-messages",
+        &[2],
+        "a block to each neighbor in a ring and one from each, as messages, by size",
+    ),
+    case("neighbor-alltoall", &[2], "the same by MPI_Neighbor_alltoall"),
     case("put-notify", &[2], "a notified put and one back, each waited for, by size"),
     case("put-send", &[2], "a put, a flush and an empty message, and the same back, by size"),
     case("put-flag", &[2], "a put, a flush, a put of a flag and a flush, and the same back, by size"),
@@ -94,14 +100,23 @@ pub(crate) enum Budget {
     Time(f64),
     /// That many times our own time for the same with two ranks.
     Fewer(f64),
-    /// That many times our own time for a put and its flush of the same size: a put's one way, and the answer's way back.
-    Put(f64),
+    /// That many times our own time for something else of the same size.
+    Own(Other, f64),
+}
+
+/// What a budget compares with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Other {
+    pub(crate) case: &'static str,
+    pub(crate) words: &'static str,
 }
 
 /// The number of ranks that [`Budget::Fewer`] compares with.
 pub(crate) const FEWER: u32 = 2;
-/// The case that [`Budget::Put`] compares with.
-pub(crate) const PUT: &str = "put";
+/// A put's one way, and the answer's way back.
+const PUT: Other = Other { case: "put", words: "put + flush" };
+/// The same blocks.
+const MESSAGES: Other = Other { case: "neighbor-messages", words: "messages" };
 
 /// A raw limit: a case of the program's limits and its size.
 pub(crate) type Limit = (&'static str, u64);
@@ -175,7 +190,11 @@ const fn within(time_ns: f64) -> Option<Budget> {
 }
 
 const fn put(factor: f64) -> Option<Budget> {
-    Some(Budget::Put(factor))
+    Some(Budget::Own(PUT, factor))
+}
+
+const fn messages(factor: f64) -> Option<Budget> {
+    Some(Budget::Own(MESSAGES, factor))
 }
 
 const fn fewer(factor: f64) -> Option<Budget> {
@@ -264,6 +283,12 @@ const LINES: &[Line] = &[
     ("MPI_Win_create memory: get 8 B + flush", ("created-get", 8, 2), Time, (FLAG, raw(1.5)), (TRIP, raw(1.1))),
     ("MPI_Win_create memory: fetch_and_op + flush", ("created-fetch", 8, 2), Time, (FLAG, raw(1.5)), (TRIP, raw(1.1))),
     ("message 8 B and back", ("message", 8, 2), Time, (FLAG, None), (TRIP, None)),
+    ("8 B to and from 2 neighbors as messages", ("neighbor-messages", 8, 2), Time, (FLAG, None), (TRIP, None)),
+    ("8 B to and from 2 neighbors, neighbor_alltoall", ("neighbor-alltoall", 8, 2), Time, (FLAG, messages(1.0)), (TRIP, messages(1.0))),
+    ("4 KiB to and from 2 neighbors as messages", ("neighbor-messages", 4 * KIB, 2), Time, (None, None), (trip(4 * KIB), None)),
+    ("4 KiB to and from 2 neighbors, neighbor_alltoall", ("neighbor-alltoall", 4 * KIB, 2), Time, (None, messages(1.0)), (trip(4 * KIB), messages(1.0))),
+    ("64 KiB to and from 2 neighbors as messages", ("neighbor-messages", 64 * KIB, 2), Time, (None, None), (trip(64 * KIB), None)),
+    ("64 KiB to and from 2 neighbors, neighbor_alltoall", ("neighbor-alltoall", 64 * KIB, 2), Time, (None, messages(1.0)), (trip(64 * KIB), messages(1.0))),
     ("notified put 8 B and back", ("put-notify", 8, 2), Time, (FLAG, raw(1.3)), (TRIP, put(1.1))),
     ("notified put 64 KiB and back", ("put-notify", 64 * KIB, 2), Time, (None, None), (trip(64 * KIB), put(2.2))),
     ("put 8 B, flush, send, and back", ("put-send", 8, 2), Time, (FLAG, None), (TRIP, None)),

@@ -3,7 +3,7 @@
 //! A figure is the median of its repetitions' medians; its low and high are the lowest and the highest of them, which is how
 //! far the machine's moods reach. Comparisons use times per operation, whatever is shown.
 
-use super::cases::{Budget, FEWER, PUT, Row, rows};
+use super::cases::{Budget, FEWER, Row, rows};
 use super::results::{Column, Failure, Measurement, RAW, Results, Transport};
 
 /// One case and size in one column, over all repetitions. Times are nanoseconds per iteration.
@@ -185,8 +185,11 @@ fn line(results: &Results, transport: Transport, row: Row) -> Line<'_> {
         let figure = results.figure(&cells[index].column.key, case, row.size, ranks)?;
         over(Some(figure.per_operation()))
     };
-    let ratios =
-        Ratios { to_peer, to_limit, to_fewer: to_own(row.case, FEWER), to_put: to_own(PUT, row.ranks) };
+    let to_other = match row.budget(transport) {
+        Some(Budget::Own(other, _)) => to_own(other.case, row.ranks),
+        _ => None,
+    };
+    let ratios = Ratios { to_peer, to_limit, to_fewer: to_own(row.case, FEWER), to_other };
     let verdict = ours.and_then(|time| Some(judge(row.budget(transport)?, time, ratios)));
     Line {
         best: ours.into_iter().chain(peer.map(|(_, time)| time)).reduce(f64::min),
@@ -208,12 +211,12 @@ struct Ratios {
     to_limit: Option<f64>,
     /// Over our own with fewer ranks.
     to_fewer: Option<f64>,
-    /// Over our own put and its flush.
-    to_put: Option<f64>,
+    /// Over our own of what the budget compares with.
+    to_other: Option<f64>,
 }
 
 fn judge(budget: Budget, time_ns: f64, ratios: Ratios) -> Verdict {
-    let Ratios { to_peer, to_limit, to_fewer, to_put } = ratios;
+    let Ratios { to_peer, to_limit, to_fewer, to_other } = ratios;
     let keeps = |ratio: Option<f64>, most: f64| ratio.map(|ratio| ratio <= most * TOLERANCE);
     let is_met = match budget {
         Budget::Best(most) => keeps(to_peer, most),
@@ -223,7 +226,7 @@ fn judge(budget: Budget, time_ns: f64, ratios: Ratios) -> Verdict {
             (one, other) => one.or(other),
         },
         Budget::Fewer(most) => keeps(to_fewer, most),
-        Budget::Put(most) => keeps(to_put, most),
+        Budget::Own(_, most) => keeps(to_other, most),
         Budget::Time(most) => Some(time_ns <= most * TOLERANCE),
     };
     Verdict { budget, is_met }
@@ -366,7 +369,7 @@ pub(crate) mod tests {
     #[test]
     fn budgets_need_what_they_are_held_against() {
         let met = |budget, to_peer, to_limit| {
-            judge(budget, 100.0, Ratios { to_peer, to_limit, to_fewer: Some(1.5), to_put: None }).is_met
+            judge(budget, 100.0, Ratios { to_peer, to_limit, to_fewer: Some(1.5), to_other: None }).is_met
         };
         assert_eq!(met(Budget::Best(0.5), None, Some(1.0)), None);
         assert_eq!(met(Budget::Best(0.5), Some(0.52), None), Some(true), "within the tolerance");

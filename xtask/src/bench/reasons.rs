@@ -156,6 +156,16 @@ const LINES: &[Line] = &[
         "messages pass the engine's lock and are matched",
     ),
     (
+        "neighbor-messages",
+        "messages pass the engine's lock and its rings, and are matched",
+        "messages pass the engine's lock and are matched",
+    ),
+    (
+        "neighbor-alltoall",
+        "short blocks leave as messages do; what has come is found by the steps of a collective",
+        "short blocks leave as messages do; what has come is found by the steps of a collective",
+    ),
+    (
         "put-notify",
         "what a call decodes and checks, on both sides, adds to the way of the counter's line",
         "a notified put passes the engine's lock on both sides, and wakes a program there, where an acknowledgement goes back by itself",

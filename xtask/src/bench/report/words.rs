@@ -49,7 +49,7 @@ pub(super) fn verdict(line: &Line<'_>) -> String {
         Budget::Both(best, raw) => format!("{best:.2} × best, {raw:.2} × limit"),
         Budget::Time(most) => units::show(line.row.measure, most, 1, line.row.size),
         Budget::Fewer(most) => format!("{most:.2} × {FEWER} ranks"),
-        Budget::Put(most) => format!("{most:.2} × our put + flush"),
+        Budget::Own(other, most) => format!("{most:.2} × our {}", other.words),
     };
     match verdict.is_met {
         Some(true) => format!("{budget}: met"),
