@@ -1,11 +1,11 @@
 //! What sends do, blocking and with a request.
 
 use super::envelope::Address;
-use super::transfer::{Buffer, Sending, begin_send, has_left};
+use super::transfer::{Buffer, begin_send, has_left};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
 use crate::process::Process;
-use crate::request::{enter, wait_for};
+use crate::request::{enter, enter_ended, wait_for};
 use rma::Result;
 use rma::raw::SendMode;
 use std::ffi::c_int;
@@ -40,15 +40,12 @@ pub(crate) fn start<C: Wide>(
     request.check("request")?;
     let (handle, comm, buffer) = (comm, process.comm(comm)?, buffer(elements));
     let address = Address::new(comm.partners(), dest, tag)?;
-    let sending = match mode == SendMode::Standard && has_left(comm, address, buffer) {
-        true => Sending::NOTHING,
-        false => {
-            let sending = begin_send(comm, address, buffer, mode)?;
-            // The message leaves now: the program may be away from the library for long after this call.
-            process.poll();
-            sending
-        }
-    };
+    if mode == SendMode::Standard && has_left(comm, address, buffer) {
+        return request.set("request", enter_ended(comm.raiser(handle))?);
+    }
+    let sending = begin_send(comm, address, buffer, mode)?;
+    // The message leaves now: the program may be away from the library for long after this call.
+    process.poll();
     request.set("request", enter(Box::new(sending), comm.raiser(handle))?)
 }
 

@@ -16,7 +16,7 @@ pub(crate) mod status;
 
 pub(crate) use ended::{give_back, take_ended};
 pub(crate) use object::{
-    Numbers, Parts, Pending, REQUESTS, Request, Settled, Start, enter, enter_or_end, enter_persistent, free,
-    get, next_call, settle, wait_for, wait_within,
+    Numbers, Parts, Pending, REQUESTS, Request, Settled, Start, enter, enter_ended, enter_or_end,
+    enter_persistent, free, get, next_call, settle, wait_for, wait_within,
 };
 pub(crate) use status::{End, Status, StatusOut};

@@ -274,6 +274,14 @@ pub(super) fn enter_kind(state: State, raiser: Raiser, kind: Kind) -> Result<MPI
         .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another request"))
 }
 
+/// Enters what has ended well as its call returned.
+///
+/// # Errors
+/// As [`enter`].
+pub(crate) fn enter_ended(raiser: Raiser) -> Result<MPI_Request> {
+    take_ended().map_or_else(|| enter_kind(State::Ended(End::done()), raiser, Kind::Single), Ok)
+}
+
 /// As [`enter`], for what has perhaps ended as its call returned.
 ///
 /// # Errors

@@ -13,6 +13,7 @@ use crate::process::Sought;
 use crate::request::ended::{count_of_ended, end_all, try_wait_all};
 use crate::request::{End, Request, Settled, Status, StatusOut, get, next_call, settle};
 use rma::{Error, ErrorClass, Result};
+use std::cell::LazyCell;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -266,13 +267,13 @@ impl List {
         requests: Out<MPI_Request>,
         statuses: StatusOut,
     ) -> Result<(), Failure> {
-        let (empty, pending) = (End::done(), End::pending());
+        let (empty, pending) = (End::done(), LazyCell::new(End::pending));
         let settle = |(index, end): (usize, Option<End>)| end.map(|end| self.settle(index, end));
         let settled: Vec<_> = ends.into_iter().enumerate().map(settle).collect();
         let reported = settled.iter().zip(&self.0).map(|(settled, request)| match (settled, request) {
             (Some(settled), _) => &settled.end,
             (None, None) => &empty,
-            (None, Some(_)) => &pending,
+            (None, Some(_)) => &*pending,
         });
         End::store_all(reported, statuses);
         let mut first = Ok(());
