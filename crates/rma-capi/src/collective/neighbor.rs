@@ -10,14 +10,14 @@ use rma::raw::{EDGE_TAGS, Edge, Neighbors};
 /// A call, and the neighbors of this rank.
 pub(crate) struct Hood {
     pub(crate) call: Call,
-    neighbors: Neighborhood,
+    neighbors: &'static Neighborhood,
 }
 
 impl Hood {
     /// # Errors
     /// `MPI_ERR_TOPOLOGY` when the communicator has none.
     pub(crate) fn new(call: Call) -> Result<Self> {
-        let neighbors = call.comm.topology()?.neighborhood(call.rank() as u32);
+        let neighbors = call.comm.neighborhood()?;
         Ok(Self { call, neighbors })
     }
 

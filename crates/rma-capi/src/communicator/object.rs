@@ -7,11 +7,11 @@ use crate::attributes::{Attributes, Kind, Owner};
 use crate::errors::{Attached, Raiser, Subject};
 use crate::handle::Table;
 use crate::name::Name;
-use crate::topology::Topology;
+use crate::topology::{Neighborhood, Topology};
 use rma::raw::Intercommunicator;
 use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A communicator of the program.
 pub(crate) struct Comm {
@@ -24,6 +24,8 @@ pub(crate) struct Comm {
     pub(crate) attributes: Attributes,
     pub(crate) hints: Hints,
     pub(crate) topology: Option<Arc<Topology>>,
+    /// This rank's place in it, looked up once.
+    neighborhood: OnceLock<Neighborhood>,
     partners: Partners,
 }
 
@@ -45,6 +47,7 @@ impl Comm {
             attributes: Attributes::new(),
             hints: Hints::default(),
             topology: None,
+            neighborhood: OnceLock::new(),
         }
     }
 
@@ -54,6 +57,15 @@ impl Comm {
     /// `MPI_ERR_TOPOLOGY` when it has none.
     pub(crate) fn topology(&self) -> Result<&Topology> {
         self.topology.as_deref().ok_or_else(|| Error::new(ErrorClass::Topology, "", "comm has no topology"))
+    }
+
+    /// The neighbors of this rank.
+    ///
+    /// # Errors
+    /// As [`Comm::topology`].
+    pub(crate) fn neighborhood(&self) -> Result<&Neighborhood> {
+        let topology = self.topology()?;
+        Ok(self.neighborhood.get_or_init(|| topology.neighborhood(self.inner.rank())))
     }
 
     /// Enters a communicator made from this one. It has this one's error handler, and neither name nor attributes.
@@ -171,8 +183,8 @@ impl Offspring {
             None => Partners::Own(Arc::clone(&inner)),
             Some(inter) => Partners::Remote(Arc::clone(inter)),
         };
-        let comm =
-            Comm { inner, inter, handler, name: Name::default(), attributes, hints, topology, partners };
+        let (name, neighborhood) = (Name::default(), OnceLock::new());
+        let comm = Comm { inner, inter, handler, name, attributes, hints, topology, neighborhood, partners };
         COMMS.insert(comm).ok_or_else(|| {
             give_up();
             Error::new(ErrorClass::NoMem, "", "no handle is left for another communicator")
