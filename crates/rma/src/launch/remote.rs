@@ -151,11 +151,18 @@ impl Remote {
 
     /// Waits for the end of the agent.
     fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
-        if let Ok(pidfd) = rustix::process::pidfd_open(self.pid(), rustix::process::PidfdFlags::empty()) {
-            let limit = Timespec::try_from(limit).ok();
-            let _ = poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], limit.as_ref());
+        let pidfd = rustix::process::pidfd_open(self.pid(), rustix::process::PidfdFlags::empty()).ok();
+        let end = Instant::now() + limit;
+        loop {
+            let status = self.agent.try_wait().ok().flatten();
+            let left = end.saturating_duration_since(Instant::now());
+            let Some(pidfd) = pidfd.as_ref().filter(|_| status.is_none() && !left.is_zero()) else {
+                return status;
+            };
+            // The signal of the end of another child interrupts it.
+            let left = Timespec::try_from(left).ok();
+            let _ = poll(&mut [PollFd::new(pidfd, PollFlags::IN)], left.as_ref());
         }
-        self.agent.try_wait().ok().flatten()
     }
 
     /// Ends the agent, whatever it does.
