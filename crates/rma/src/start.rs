@@ -99,7 +99,7 @@ pub(crate) fn start(
     let node_memory = node_memory(&identity, &configuration);
     let channel = open(&identity, &start, &plan, &configuration, (look_up, is_oversubscribed))?;
     let messenger = Messenger::new(me, size, &configuration.message);
-    tell_losses(&start, &messenger);
+    tell_absences(&start, &messenger);
     if let Some(launcher) = start.overseer().filter(|_| configuration.runtime.on_failure == "continue") {
         // Before the first meeting: after it all ranks get the same answer.
         launcher.outlive()?;
@@ -169,7 +169,7 @@ fn watch(start: &Arc<dyn Start>, runtime: &Arc<Runtime>) -> Result<bool> {
 }
 
 /// The launcher hears of the ranks that are found absent here.
-fn tell_losses(start: &Arc<dyn Start>, messenger: &Messenger) {
+fn tell_absences(start: &Arc<dyn Start>, messenger: &Messenger) {
     if start.overseer().is_none() {
         return;
     }

@@ -41,7 +41,7 @@ pub(crate) fn start<C: Wide>(
     let (handle, comm, buffer) = (comm, process.comm(comm)?, buffer(elements));
     let address = Address::new(comm.partners(), dest, tag)?;
     if mode == SendMode::Standard && has_left(comm, address, buffer) {
-        return request.set("request", enter_ended(comm.raiser(handle))?);
+        return request.set("request", enter_ended()?);
     }
     let sending = begin_send(comm, address, buffer, mode)?;
     // The message leaves now: the program may be away from the library for long after this call.

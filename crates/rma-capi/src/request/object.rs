@@ -278,8 +278,8 @@ pub(super) fn enter_kind(state: State, raiser: Raiser, kind: Kind) -> Result<MPI
 ///
 /// # Errors
 /// As [`enter`].
-pub(crate) fn enter_ended(raiser: Raiser) -> Result<MPI_Request> {
-    take_ended().map_or_else(|| enter_kind(State::Ended(End::done()), raiser, Kind::Single), Ok)
+pub(crate) fn enter_ended() -> Result<MPI_Request> {
+    take_ended().map_or_else(|| enter_kind(State::Ended(End::done()), Raiser::None, Kind::Single), Ok)
 }
 
 /// As [`enter`], for what has perhaps ended as its call returned.

@@ -69,16 +69,16 @@ impl State {
 
     fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {
         let in_vain = pattern.source.and_then(|source| self.sends_no_more(source, pattern));
-        match pattern.source {
-            Some(source) if in_vain.is_some() => self.note_cause(source, self.absence(source)),
+        match (pattern.source, &in_vain) {
+            (Some(source), Some((absence, _))) => self.note_cause(source, *absence),
             // Ranks that leave a collective tell those that may wait for them in it.
-            Some(source) if matches!(pattern.scope.plane, Plane::User | Plane::Partitioned) => {
+            (Some(source), None) if matches!(pattern.scope.plane, Plane::User | Plane::Partitioned) => {
                 self.greet(source);
             }
-            Some(_) | None => {}
+            _ => {}
         }
         let kind = match in_vain {
-            Some(error) => Kind::Received(Err(error)),
+            Some((_, error)) => Kind::Received(Err(error)),
             None => Kind::Receive(Receive::Posted { pattern, sink }),
         };
         let is_posted = matches!(kind, Kind::Receive(_));
@@ -90,22 +90,18 @@ impl State {
     }
 
     /// Why no message that such a receive takes will come from a peer, if that is so.
-    fn sends_no_more(&self, source: Peer, pattern: Pattern) -> Option<Error> {
+    fn sends_no_more(&self, source: Peer, pattern: Pattern) -> Option<(Absence, Error)> {
         if let Some(state) = self.peers.get(&source) {
             match &state.lost {
-                Some(why) => return Some(lost_error("receive", source, why)),
-                None if state.has_left && pattern.scope != Scope::LAST => return Some(left_error(source)),
+                Some(why) => return Some((Absence::Lost, lost_error("receive", source, why))),
+                None if state.has_left && pattern.scope != Scope::LAST => {
+                    return Some((Absence::Left, left_error(source)));
+                }
                 None => {}
             }
         }
         let why = self.quits.why_of_peer(source, pattern.scope, pattern.tag?)?;
-        Some(quit_error("receive", source, source, why))
-    }
-
-    /// Of a peer from which nothing comes.
-    fn absence(&self, peer: Peer) -> Absence {
-        let is_lost = self.peers.get(&peer).is_some_and(|state| state.lost.is_some());
-        if is_lost { Absence::Lost } else { Absence::Left }
+        Some((Absence::Left, quit_error("receive", source, source, why)))
     }
 
     /// Takes a small packet.

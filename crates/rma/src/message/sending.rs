@@ -351,8 +351,8 @@ impl State {
     /// of it, so that of all failures it names the first.
     pub(super) fn note_cause(&mut self, peer: Peer, absence: Absence) {
         self.first_lost.get_or_insert(peer);
-        if !self.reported_lost.contains(&peer) {
-            self.reported_lost.push(peer);
+        if !self.reported_absent.contains(&peer) {
+            self.reported_absent.push(peer);
             if let Some(Herald(tell)) = &self.herald {
                 tell(peer, absence);
             }

@@ -83,7 +83,7 @@ pub(super) struct State {
     /// Takes each peer that is found lost, before anything ends because of it.
     pub(super) herald: Option<Herald>,
     /// Peers that it has taken.
-    pub(super) reported_lost: Vec<Peer>,
+    pub(super) reported_absent: Vec<Peer>,
     /// Whether this process ends its part.
     pub(super) has_said_farewell: bool,
     /// Those of whose end this process knows.
@@ -251,7 +251,7 @@ impl State {
             turn: Vec::new(),
             first_lost: None,
             herald: None,
-            reported_lost: Vec::new(),
+            reported_absent: Vec::new(),
             has_said_farewell: false,
             deaths: Deaths::default(),
             quits: Quits::default(),
