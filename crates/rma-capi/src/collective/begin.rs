@@ -130,7 +130,7 @@ impl Call {
     }
 
     /// The communicator, if this call blocks.
-    fn runs_on(self) -> Option<&'static Communicator> {
+    pub(super) fn runs_on(self) -> Option<&'static Communicator> {
         self.is_blocking.then_some(&*self.comm.inner)
     }
 

@@ -82,13 +82,11 @@ impl Data {
     ) -> Result<Vec<Self>> {
         let first = Self::new(name, memory, number, datatype)?;
         let stride = (first.count as i64).checked_mul(first.datatype.extent());
-        (0..blocks)
-            .map(|i| {
-                let offset =
-                    stride.and_then(|stride| stride.checked_mul(i as i64)).ok_or_else(|| far(name))?;
-                Ok(Self { memory: memory.offset(offset), ..first.clone() })
-            })
-            .collect()
+        let offset = |i: usize| stride.and_then(|stride| stride.checked_mul(i as i64));
+        // The last is the farthest.
+        (0..blocks).next_back().map_or(Some(0), offset).ok_or_else(|| far(name))?;
+        let at = |i| Self { memory: memory.offset(offset(i).unwrap_or_default()), ..first.clone() };
+        Ok((0..blocks).map(at).collect())
     }
 
     /// Pieces of different lengths; displacements count elements.
@@ -140,6 +138,11 @@ impl Room {
     /// The memory.
     pub(crate) fn memory(&self) -> Scatter {
         self.scatter.clone()
+    }
+
+    /// The memory, for what is received there alone.
+    pub(crate) fn into_memory(self) -> Scatter {
+        self.scatter
     }
 
     /// The memory, for a block to be received there.

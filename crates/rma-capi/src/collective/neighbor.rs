@@ -2,7 +2,8 @@
 //! where the blocks lie.
 
 use super::begin::{Call, Started};
-use super::data::{Data, Room};
+use super::data::Data;
+use super::under_way::UnderWay;
 use crate::topology::Neighborhood;
 use rma::Result;
 use rma::raw::{EDGE_TAGS, Edge, Neighbors};
@@ -41,8 +42,7 @@ impl Hood {
 pub(crate) fn begin(hood: Hood, send: &[Data], recv: &[Data]) -> Started {
     let Hood { call, neighbors } = hood;
     Data::check_apart(send, recv)?;
-    let mut gives = Vec::with_capacity(send.len());
-    let (mut takes, mut rooms) = (Vec::with_capacity(recv.len()), Vec::with_capacity(recv.len()));
+    let (mut gives, mut takes) = (Vec::with_capacity(send.len()), Vec::with_capacity(recv.len()));
     for (place, (rank, data)) in neighbors.destinations.iter().zip(send).enumerate() {
         if let Some(rank) = *rank {
             let tag = neighbors.tag_of_destination(place) % EDGE_TAGS;
@@ -51,11 +51,14 @@ pub(crate) fn begin(hood: Hood, send: &[Data], recv: &[Data]) -> Started {
     }
     for (place, (rank, data)) in neighbors.sources.iter().zip(recv).enumerate() {
         if let Some(rank) = *rank {
-            let (room, tag) = (data.room()?, neighbors.tag_of_source(place) % EDGE_TAGS);
-            takes.push(Edge { rank, tag, block: room.take() });
-            rooms.push(room);
+            let tag = neighbors.tag_of_source(place) % EDGE_TAGS;
+            takes.push(Edge { rank, tag, block: data.room()?.into_memory() });
         }
     }
     let machine = Neighbors::new(call.comm.inner.runtime().engine(), call.link(), gives, takes);
-    Ok(call.begin(machine, move |blocks| Room::store_rest(&mut rooms, &blocks)))
+    if let Some(comm) = call.runs_on() {
+        comm.run_neighbors(call.name, machine)?;
+        return Ok(UnderWay::over(call));
+    }
+    Ok(call.begin(machine, |end| end))
 }

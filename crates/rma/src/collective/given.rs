@@ -2,7 +2,7 @@
 //!
 //! Long blocks travel from one program's memory to the other's: packed, they would be copied twice more, through memory whose
 //! pages come and go with each call. Short ones are received into memory of this library, so that a call which ends in an
-//! error has stored none of them.
+//! error has stored none of them; those of neighbors, which are messages in all but name, are received as messages are.
 //!
 //! Invariant: a machine that uses the caller's memory ends, with a result or an error, when no message of it does any more
 //! ([`super::link::Sends::release`]).

@@ -1,16 +1,16 @@
 //! Exchange of blocks between ranks that are neighbors of each other: a message along each edge, all under way at once.
 //!
 //! Two ranks may have several edges between them. Each has a tag, which the two ends know alike; blocks of edges with one tag
-//! arrive in the order in which they are given.
+//! arrive in the order in which they are given. A block that is not as long as the room for it is not stored.
 //!
 //! Short blocks leave before the collective is the engine's, as messages of the program do: what is waited for at the other end is
-//! on its way while this one has its first step.
+//! on its way while this one has its first step. Blocks of any length that is expected are received in place, as theirs are too.
 
-use super::exchange::Take;
 use super::given::Given;
 use super::link::{Link, Machine, Sends};
 use crate::message::ReceiveRequest;
-use rma_core::{Engine, Error, Result};
+use rma_core::datatype::Scatter;
+use rma_core::{Engine, Error, ErrorClass, Result};
 
 /// One end of an edge, and what this rank gives or takes there.
 #[derive(Debug)]
@@ -26,36 +26,43 @@ pub struct Edge<T> {
 /// Number of tags that edges can have.
 pub const EDGE_TAGS: u32 = 256;
 
-/// An exchange under way; gives, by edge, what has come for this rank and does not lie in its memory.
+/// An exchange under way; gives whether each block has come that was as long as the room for it.
 #[derive(Debug)]
 pub struct Neighbors {
     link: Link,
-    received: Vec<Option<Vec<u8>>>,
-    receives: Vec<(usize, ReceiveRequest)>,
+    receives: Vec<Receive>,
     sends: Sends,
+    /// Why a block is not in its room. Its sender has done its part, as this rank will: no other one hears of it.
+    misfit: Option<Error>,
     /// The error to end with when no message uses the caller's memory any more.
     failed: Option<Error>,
 }
 
+/// A block that is waited for.
+#[derive(Debug)]
+struct Receive {
+    request: ReceiveRequest,
+    from: u32,
+    room: u64,
+}
+
 impl Neighbors {
-    /// Begins with what this rank gives and takes along its edges. What one rank gives another must be taken there.
-    pub fn new(engine: &Engine, link: Link, gives: Vec<Edge<Given>>, takes: Vec<Edge<Take>>) -> Self {
-        let received = takes.iter().map(|_| None).collect();
+    /// Begins with what this rank gives along its edges and the rooms for what it takes. What one rank gives another must be taken
+    /// there.
+    pub fn new(engine: &Engine, link: Link, gives: Vec<Edge<Given>>, takes: Vec<Edge<Scatter>>) -> Self {
         let (receives, sends) = (Vec::with_capacity(takes.len()), Sends::default());
-        let mut neighbors = Self { link: link.wide(), received, receives, sends, failed: None };
+        let mut neighbors = Self { link: link.wide(), receives, sends, misfit: None, failed: None };
         // A step tells of it, once the caller's memory is free.
         neighbors.failed = neighbors.begin(engine, gives, takes).err();
         neighbors
     }
 
     /// First the rooms, then the messages: one that comes at once need not be kept.
-    fn begin(&mut self, engine: &Engine, gives: Vec<Edge<Given>>, takes: Vec<Edge<Take>>) -> Result<()> {
-        for (place, Edge { rank, tag, block }) in takes.into_iter().enumerate() {
-            let receive = match block.room() {
-                Some(room) => self.link.receive_exactly(rank, tag, room, u64::MAX)?,
-                None => self.link.receive(rank, tag, u64::MAX)?,
-            };
-            self.receives.push((place, receive));
+    fn begin(&mut self, engine: &Engine, gives: Vec<Edge<Given>>, takes: Vec<Edge<Scatter>>) -> Result<()> {
+        for Edge { rank: from, tag, block } in takes {
+            let room = block.remaining();
+            let request = self.link.receive_exactly(from, tag, block, u64::MAX)?;
+            self.receives.push(Receive { request, from, room });
         }
         for Edge { rank, tag, block } in gives {
             if !self.link.has_left(engine, rank, tag, &block) {
@@ -68,11 +75,13 @@ impl Neighbors {
     /// Takes what has arrived.
     fn collect(&mut self) -> Result<()> {
         let mut failed = None;
-        let Self { receives, received, .. } = self;
-        receives.retain_mut(|(place, receive)| match receive.test() {
+        let Self { receives, misfit, .. } = self;
+        receives.retain_mut(|Receive { request, from, room }| match request.test() {
             None => true,
             Some(Ok(end)) => {
-                received[*place] = end.data;
+                if end.data.is_some() && misfit.is_none() {
+                    *misfit = Some(misfit_of(*from, end.len, *room));
+                }
                 false
             }
             Some(Err(error)) => {
@@ -91,16 +100,16 @@ impl Neighbors {
 }
 
 impl Machine for Neighbors {
-    type Output = Vec<Option<Vec<u8>>>;
+    type Output = Result<()>;
 
     fn step(&mut self) -> Result<Option<Self::Output>> {
         if self.failed.is_none() {
             match self.advance() {
-                Ok(is_over) => return Ok(is_over.then(|| std::mem::take(&mut self.received))),
+                Ok(is_over) => return Ok(is_over.then(|| self.misfit.take().map_or(Ok(()), Err))),
                 Err(error) => self.failed = Some(error),
             }
         }
-        self.receives.retain_mut(|(_, receive)| !receive.release());
+        self.receives.retain_mut(|receive| !receive.request.release());
         let is_free = self.sends.release() && self.receives.is_empty();
         self.failed.take_if(|_| is_free).map_or(Ok(None), Err)
     }
@@ -108,4 +117,11 @@ impl Machine for Neighbors {
     fn link(&self) -> Option<&Link> {
         Some(&self.link)
     }
+}
+
+#[cold]
+fn misfit_of(from: u32, len: u64, room: u64) -> Error {
+    let cause =
+        format!("a block of {len} bytes has come from rank {from}, and the room for it is {room} bytes");
+    Error::new(ErrorClass::Truncate, "", cause)
 }

@@ -337,8 +337,8 @@ fn a_rank_that_only_gives_serves_all_that_are_left() {
     }
 }
 
-/// The other of two ranks gets these blocks, and this one as many of it.
-fn neighbors(world: &World, blocks: &[Vec<u8>]) -> Neighbors {
+/// The other of two ranks gets these blocks, and this one as many of it, in these rooms.
+fn neighbors(world: &World, blocks: &[Vec<u8>], rooms: &mut [Vec<u8>]) -> Neighbors {
     let rank = 1 - world.rank();
     let give = |block: &Vec<u8>| {
         // SAFETY: the callers keep the blocks until the exchange is over.
@@ -346,8 +346,32 @@ fn neighbors(world: &World, blocks: &[Vec<u8>]) -> Neighbors {
         Edge { rank, tag: 0, block: Given::Memory(Source::span(span)) }
     };
     let gives = blocks.iter().map(give).collect();
-    let takes = blocks.iter().map(|_| Edge { rank, tag: 0, block: Take::Bytes }).collect();
+    let takes = rooms.iter_mut().map(|bytes| Edge { rank, tag: 0, block: room(bytes) }).collect();
     Neighbors::new(world.runtime().engine(), world.link(), gives, takes)
+}
+
+#[test]
+fn a_block_of_a_neighbor_that_does_not_fit_is_not_stored_and_the_others_are() {
+    World::run_threads(2, |world| {
+        let blocks = [vec![1; 8], vec![2; 1024], vec![3; 1 << 20]];
+        for (place, len) in [(1, 1023), (0, 9), (2, (1 << 20) - 1), (2, (1 << 20) + 1)] {
+            let mut rooms: Vec<_> = blocks.iter().map(|block| vec![0; block.len()]).collect();
+            rooms[place] = vec![0; len];
+            let machine = neighbors(world, &blocks, &mut rooms);
+            let error = world.runtime().run("neighbors", machine)?.unwrap_err();
+            let cause = format!(
+                "a block of {} bytes has come from rank {}, and the room for it is {len} bytes",
+                blocks[place].len(),
+                1 - world.rank()
+            );
+            assert_eq!((error.class(), error.cause()), (ErrorClass::Truncate, &*cause));
+            let is_whole =
+                |i: usize| if i == place { rooms[i] == vec![0; len] } else { rooms[i] == blocks[i] };
+            assert!((0..3).all(is_whole), "block {place} for {len} bytes");
+        }
+        Ok(())
+    })
+    .unwrap();
 }
 
 #[test]
@@ -359,11 +383,12 @@ fn short_blocks_to_neighbors_have_left_before_the_first_step() {
         for (round, number) in [2, 2, 3].into_iter().enumerate() {
             world.barrier()?;
             let before = runtime.messenger().packets_sent();
-            let machine = neighbors(world, &blocks[..number]);
+            let mut rooms: Vec<_> = blocks[..number].iter().map(|block| vec![0; block.len()]).collect();
+            let machine = neighbors(world, &blocks[..number], &mut rooms);
             let sent = runtime.messenger().packets_sent() - before;
             assert!(round == 0 || sent == 2, "{sent} packets of {number} blocks");
-            let received = runtime.begin("neighbors", machine).wait()?;
-            assert!(received.into_iter().flatten().eq(blocks.iter().take(number).cloned()));
+            runtime.run("neighbors", machine)??;
+            assert!(rooms == blocks[..number]);
         }
         Ok(())
     })

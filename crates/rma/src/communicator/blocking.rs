@@ -7,7 +7,7 @@
 use super::handle::Communicator;
 use crate::collective::{
     AllGather, AllReduce, Barrier, Broadcast, BroadcastInMemory, Combine, Exchange, Gather, Given, Machine,
-    Reduce, ReduceScatter, Scatter, ShortAllToAll, Take, packed,
+    Neighbors, Reduce, ReduceScatter, Scatter, ShortAllToAll, Take, packed,
 };
 use crate::runtime::slots::{Caller, CollectiveSlots, Kind, Way};
 use rma_core::datatype::Scatter as Room;
@@ -377,6 +377,14 @@ impl Communicator {
                 Err(error)
             }
         }
+    }
+
+    /// Gives and takes along the edges of a topology; which communicator's is the machine's to know.
+    ///
+    /// # Errors
+    /// When a rank is lost, or a block is not as long as the room for it.
+    pub fn run_neighbors(&self, call: &'static str, machine: Neighbors) -> Result<()> {
+        self.by_packets(call, machine)?
     }
 
     fn in_slots<T>(&self, call: &'static str, go: impl FnOnce(Caller<'_>) -> Result<T>) -> Result<T> {
