@@ -47,10 +47,10 @@ impl StartedCollectives {
         self.is_some.load(Relaxed)
     }
 
-    fn take(&self) -> Vec<Arc<dyn Step>> {
+    fn move_to(&self, running: &mut Vec<Arc<dyn Step>>) {
         let mut collectives = self.collectives.lock();
         self.is_some.store(false, Relaxed);
-        std::mem::take(&mut *collectives)
+        running.append(&mut collectives);
     }
 }
 
@@ -70,7 +70,7 @@ impl RuntimeUpper {
             return false;
         }
         if has_started {
-            self.running.extend(self.started.take());
+            self.started.move_to(&mut self.running);
         }
         self.seen = events;
         self.running.retain(|collective| !collective.step());

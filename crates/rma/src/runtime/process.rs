@@ -296,7 +296,7 @@ impl Runtime {
         M::Output: Send + 'static,
     {
         // What failed here the others hear of now: the caller may not come back for long.
-        self.begin(call, machine).wait().inspect_err(|_| {
+        CollectiveRequest::enter(self, call, machine).wait().inspect_err(|_| {
             self.engine.poll();
         })
     }

@@ -97,10 +97,20 @@ impl<T> CollectiveRequest<T> {
         M: Machine<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let active = Arc::new(Active(Mutex::new(State::Running(machine))));
-        runtime.started.push(Arc::clone(&active) as Arc<dyn Step>);
+        let request = Self::enter(runtime, call, machine);
         // The first messages leave now: the rank may be away from the library for long after this call.
         runtime.engine.poll();
+        request
+    }
+
+    /// As [`CollectiveRequest::begin`], but for the step, which the engine makes next: for a caller that waits.
+    pub(super) fn enter<M>(runtime: &Arc<Runtime>, call: &'static str, machine: M) -> Self
+    where
+        M: Machine<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let active = Arc::new(Active(Mutex::new(State::Running(machine))));
+        runtime.started.push(Arc::clone(&active) as Arc<dyn Step>);
         Self { runtime: Arc::clone(runtime), call, task: active, is_taken: false }
     }
 
