@@ -44,7 +44,7 @@ impl State {
                 }
                 let data = match sink {
                     Sink::Owned { limit } if len <= limit => Ok(Some(bytes)),
-                    sink => sink.store(&bytes),
+                    mut sink => sink.store(&bytes),
                 };
                 self.finish_receive(id, source, tag, len, data);
             }
@@ -199,7 +199,8 @@ impl State {
             return Ok(());
         }
         let id = self.as_request(id);
-        if let Some(Kind::Receive(Receive::Posted { sink, .. })) = self.take_kind(id) {
+        let kind = self.requests.get_mut(id).map(|request| &mut request.kind);
+        if let Some(Kind::Receive(Receive::Posted { sink, .. })) = kind {
             let data = sink.store(message);
             self.finish_receive(id, from, label.tag, message.len() as u64, data);
         }
@@ -229,7 +230,7 @@ impl State {
     }
 
     /// Asks the sender for an announced message.
-    fn accept(&mut self, id: RequestId, from: Peer, tag: u64, sender: RequestId, len: u64, sink: Sink) {
+    fn accept(&mut self, id: RequestId, from: Peer, tag: u64, sender: RequestId, len: u64, mut sink: Sink) {
         self.peer(from).responses.push_back(Packet::Accept { sender, receiver: id });
         self.activate(from);
         if len == 0 {

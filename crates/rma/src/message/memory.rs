@@ -87,7 +87,7 @@ impl Payload {
     }
 
     /// Copies the message to a sink of the same process.
-    pub(super) fn copy_to(&self, sink: Sink) -> Result<Option<Vec<u8>>> {
+    pub(super) fn copy_to(&self, mut sink: Sink) -> Result<Option<Vec<u8>>> {
         match self {
             Self::Owned(bytes) => sink.store(bytes),
             Self::Shared(bytes) => sink.store(bytes),
@@ -131,21 +131,21 @@ impl Sink {
         Err(Error::new(ErrorClass::Truncate, "receive", cause))
     }
 
-    /// Stores a whole message; answers it if it is not in the caller's memory.
-    pub(super) fn store(self, message: &[u8]) -> Result<Option<Vec<u8>>> {
+    /// Stores a whole message; answers it if it is not in the caller's memory. Where it lies: what it is made of is too much to be
+    /// moved for a short message.
+    pub(super) fn store(&mut self, message: &[u8]) -> Result<Option<Vec<u8>>> {
         self.check(message.len() as u64)?;
-        match self.chosen(message.len() as u64) {
+        match self {
+            Self::Memory(room) => room.write(message),
+            Self::Exact { room, .. } if room.remaining() == message.len() as u64 => room.write(message),
             Self::Owned { .. } | Self::Exact { .. } => {
                 let mut bytes = Vec::new();
                 bytes.try_reserve_exact(message.len()).map_err(|_| no_memory(message.len()))?;
                 bytes.extend_from_slice(message);
-                Ok(Some(bytes))
-            }
-            Self::Memory(mut scatter) => {
-                scatter.write(message);
-                Ok(None)
+                return Ok(Some(bytes));
             }
         }
+        Ok(None)
     }
 
     /// Prepares for a message of `len` bytes that a channel will store: what to keep until it has, and where to.
