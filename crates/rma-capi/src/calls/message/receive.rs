@@ -38,7 +38,7 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let receiving = begin(process, buf, count, datatype, source, tag, comm)?;
-        process.poll();
+        process.end_short_call();
         request.set("request", enter(Box::new(receiving), process.comm(comm)?.raiser(comm))?)
     }
 
@@ -58,7 +58,7 @@ forms! {
     raises Raiser::of_message(message); |process| {
         request.check("request")?;
         let (receiving, raiser) = begin_matched(buf, count, datatype, message)?;
-        process.poll();
+        process.end_short_call();
         request.set("request", enter(Box::new(receiving), raiser)?)
     }
 }
