@@ -64,11 +64,16 @@ impl<T: Copy> In<T> {
 
     /// The first `count` values; the pointer may be null when there are none.
     pub(crate) fn many(self, name: &str, count: usize) -> Result<Vec<T>> {
+        self.each(name, count).map(Iterator::collect)
+    }
+
+    /// As [`In::many`], one after the other.
+    pub(crate) fn each(self, name: &str, count: usize) -> Result<impl Iterator<Item = T>> {
         if count > 0 && self.0.is_null() {
             return Err(null(name));
         }
         // SAFETY: not null, so it points to `count` values (module contract).
-        Ok((0..count).map(|i| unsafe { self.0.add(i).read_unaligned() }).collect())
+        Ok((0..count).map(move |i| unsafe { self.0.add(i).read_unaligned() }))
     }
 }
 

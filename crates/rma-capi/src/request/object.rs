@@ -178,6 +178,12 @@ impl Request {
         call
     }
 
+    /// What a call does about it when it has ended so. No handler is looked for where there is no error.
+    fn settled(&self, handle: MPI_Request, end: End) -> Settled {
+        let raiser = if end.error.is_some() { self.raiser.clone() } else { Raiser::None };
+        Settled { handle, raiser, end }
+    }
+
     /// Takes it back, if it can be.
     ///
     /// # Errors
@@ -226,30 +232,26 @@ impl Settled {
     }
 }
 
-/// Takes out a request that has ended, or makes it inactive. One that may wait in vain stays as it is.
-pub(crate) fn settle(handle: MPI_Request, end: End) -> Settled {
-    let raiser_of = |request: &Request| request.raiser.clone();
-    let found = match ended::Slot::of(handle) {
-        None => REQUESTS.share(handle),
-        Some(_) => None,
-    };
+/// Takes out a request of this handle that has ended, or makes it inactive. One that may wait in vain stays as it is.
+pub(crate) fn settle(handle: MPI_Request, request: &Request, end: End) -> Settled {
     if end.is_no_end() {
-        return Settled { handle, raiser: found.as_deref().map_or(Raiser::None, raiser_of), end };
+        return request.settled(handle, end);
     }
-    if let Some(request) = &found
-        && let Kind::Persistent(_) = request.kind
-    {
-        *request.state.lock() = State::Inactive;
-        return Settled { handle, raiser: raiser_of(request), end };
+    match &request.kind {
+        Kind::Persistent(_) => {
+            *request.state.lock() = State::Inactive;
+            request.settled(handle, end)
+        }
+        // Unless another thread has taken it out, and called the program's function.
+        Kind::Generalized(generalized) if remove(handle).is_some() => {
+            request.settled(MPI_REQUEST_NULL, generalized.freed(request.told(end)))
+        }
+        Kind::Generalized(_) => request.settled(MPI_REQUEST_NULL, end),
+        Kind::Single => {
+            drop(remove(handle));
+            request.settled(MPI_REQUEST_NULL, end)
+        }
     }
-    let Some(request) = remove(handle) else {
-        return Settled { handle: MPI_REQUEST_NULL, raiser: Raiser::None, end };
-    };
-    let end = match &request.kind {
-        Kind::Generalized(generalized) => generalized.freed(request.told(end)),
-        Kind::Single | Kind::Persistent(_) => end,
-    };
-    Settled { handle: MPI_REQUEST_NULL, raiser: raiser_of(&request), end }
 }
 
 /// Enters a request.

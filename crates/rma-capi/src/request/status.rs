@@ -61,6 +61,20 @@ impl Status {
         }
     }
 
+    /// Stores which of so many requests of a call have failed, by place and code, and which have not, unless the array is
+    /// `MPI_STATUSES_IGNORE`.
+    pub(crate) fn set_errors(count: usize, codes: &[(usize, c_int)], statuses: StatusOut) {
+        let set = |place: usize, code: c_int| {
+            let place = statuses.at(place);
+            if let Some(status) = place.value() {
+                // Succeeds: there is a place.
+                let _ = place.set("status", MPI_Status { MPI_ERROR: code, ..status });
+            }
+        };
+        (0..count).for_each(|place| set(place, MPI_SUCCESS));
+        codes.iter().for_each(|(place, code)| set(*place, *code));
+    }
+
     pub(super) fn to_abi(self, error: c_int) -> MPI_Status {
         let mut status =
             MPI_Status { MPI_SOURCE: self.source, MPI_TAG: self.tag, MPI_ERROR: error, MPI_internal: [0; 5] };
@@ -89,21 +103,15 @@ impl End {
         Self { status, error: None }
     }
 
-    /// What has not ended when the call on it does (§3.7.5).
-    pub(crate) fn pending() -> Self {
-        Self { status: Status::EMPTY, error: Some(Error::new(ErrorClass::Pending, "", "not complete yet")) }
-    }
-
     /// Stores how several requests ended, one behind the other, unless the array is `MPI_STATUSES_IGNORE`. Their error fields
     /// stay as they are, unless there is an error that they have to tell (§3.2.5).
-    pub(crate) fn store_all<'a>(ends: impl Iterator<Item = &'a Self> + Clone, statuses: StatusOut) {
-        let has_failed = ends.clone().any(|end| end.error.is_some());
-        for (place, end) in ends.enumerate() {
-            let place = statuses.at(place);
-            match has_failed {
-                true => end.status.store_with(end.error.as_ref().map_or(MPI_SUCCESS, Error::code), place),
-                false => end.status.store(place),
-            }
+    pub(crate) fn store_all<'a>(ends: impl ExactSizeIterator<Item = &'a Self> + Clone, statuses: StatusOut) {
+        let code = |(place, end): (usize, &Self)| end.error.as_ref().map(|error| (place, error.code()));
+        let codes: Vec<_> = ends.clone().enumerate().filter_map(code).collect();
+        let count = ends.len();
+        ends.enumerate().for_each(|(place, end)| end.status.store(statuses.at(place)));
+        if !codes.is_empty() {
+            Status::set_errors(count, &codes, statuses);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::arguments::Out;
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
 use crate::request::ended::{Slot, try_test, try_wait};
-use crate::request::{End, Status, StatusOut, free, get, settle};
+use crate::request::{End, Request, Status, StatusOut, free, get, settle};
 use rma::Result;
 use std::ffi::c_int;
 
@@ -17,17 +17,17 @@ entry_of_any! {
             Status::store_empty(status);
             return Ok(());
         }
+        let found = get(handle)?;
         if Slot::of(handle).is_some() {
             process.poll_throttled();
-            return complete(request, handle, End::done(), status);
+            return complete(request, (handle, &found), End::done(), status);
         }
-        let found = get(handle)?;
         if found.is_inactive() {
             Status::store_empty(status);
             return Ok(());
         }
         let end = process.wait_for(found.call(), &|each| found.seek(each), || Ok(found.look()))?;
-        complete(request, handle, end, status)
+        complete(request, (handle, &found), end, status)
     }
 
     /// `MPI_Test` (§3.7.3).
@@ -39,11 +39,12 @@ entry_of_any! {
             Status::store_empty(status);
             return Ok(flag.set("flag", 1)?);
         }
-        match get(handle)?.look() {
+        let found = get(handle)?;
+        match found.look() {
             None => Ok(flag.set("flag", 0)?),
             Some(end) => {
                 flag.set("flag", 1)?;
-                complete(request, handle, end, status)
+                complete(request, (handle, &found), end, status)
             }
         }
     }
@@ -90,11 +91,11 @@ entry! {
 /// Takes a request out that has ended, and tells how; or tells why one may wait in vain, which stays.
 fn complete(
     request: Out<MPI_Request>,
-    handle: MPI_Request,
+    (handle, found): (MPI_Request, &Request),
     end: End,
     status: StatusOut,
 ) -> std::result::Result<(), Failure> {
-    let settled = settle(handle, end);
+    let settled = settle(handle, found, end);
     request.set("request", settled.handle)?;
     if !settled.end.is_no_end() {
         settled.end.status.store(status);

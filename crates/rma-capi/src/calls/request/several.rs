@@ -13,7 +13,7 @@ use crate::process::Sought;
 use crate::request::ended::{count_of_ended, end_all, try_wait_all};
 use crate::request::{End, Request, Settled, Status, StatusOut, get, next_call, settle};
 use rma::{Error, ErrorClass, Result};
-use std::cell::LazyCell;
+use smallvec::SmallVec;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ entry_of_any! {
             return Ok(());
         }
         let list = List::to_complete(count, array_of_requests.current())?;
-        let mut ends = vec![None; list.0.len()];
+        let mut ends: Few<_> = list.0.iter().map(|_| None).collect();
         let mut left = list.active();
         process.wait_for("waitall", &|each| list.seek(each), || {
             let mut has_failed = false;
@@ -53,7 +53,7 @@ entry_of_any! {
         let list = List::to_complete(count, array_of_requests.current())?;
         flag.check("flag")?;
         process.poll();
-        let ends: Vec<_> = (0..list.0.len()).map(|index| list.look(index)).collect();
+        let ends: Few<_> = (0..list.0.len()).map(|index| list.look(index)).collect();
         let has_failed = ends.iter().flatten().any(|end| end.error.is_some());
         let is_done = has_failed || list.active().iter().all(|index| ends[*index].is_some());
         flag.set("flag", is_done.into())?;
@@ -194,18 +194,21 @@ entry! {
     }
 }
 
+/// Something for each of the requests of a call; a call mostly has few.
+type Few<T> = SmallVec<[T; 8]>;
+
 /// Requests of a call; `None` stands for a null request, and for one that is persistent and inactive.
-struct List(Vec<Option<(MPI_Request, Arc<Request>)>>);
+struct List(Few<Option<(MPI_Request, Arc<Request>)>>);
 
 impl List {
     fn of(count: c_int, requests: In<MPI_Request>) -> Result<Self> {
-        let handles = requests.many("array_of_requests", len("count", count)?)?;
+        let handles = requests.each("array_of_requests", len("count", count)?)?;
         let find = |handle: MPI_Request| match handle {
             MPI_REQUEST_NULL => Ok(None),
             handle => get(handle)
                 .map(|request| Some((handle, request)).filter(|(_, request)| !request.is_inactive())),
         };
-        handles.into_iter().map(find).collect::<Result<_>>().map(Self)
+        handles.map(find).collect::<Result<_>>().map(Self)
     }
 
     /// As [`List::of`], for calls that take requests out, each of which can be there once.
@@ -233,7 +236,7 @@ impl List {
     }
 
     /// The places of those that are active.
-    fn active(&self) -> Vec<usize> {
+    fn active(&self) -> Few<usize> {
         (0..self.0.len()).filter(|index| self.0[*index].is_some()).collect()
     }
 
@@ -254,36 +257,41 @@ impl List {
         active.iter().filter_map(|index| self.look(*index).map(|end| (*index, end))).collect()
     }
 
-    /// Takes a request out that has ended; one that may wait in vain stays.
+    /// Takes a request out that has ended so; one that may wait in vain stays.
     fn settle(&self, index: usize, end: End) -> Settled {
-        let handle = self.0[index].as_ref().map_or(MPI_REQUEST_NULL, |(handle, _)| *handle);
-        settle(handle, end)
+        let (handle, request) = self.0[index].as_ref().expect("only a request has an end");
+        settle(*handle, request, end)
     }
 
     /// Takes out what has ended; null requests have empty statuses, and what has not ended is pending.
     fn complete_all(
         &self,
-        ends: Vec<Option<End>>,
+        ends: Few<Option<End>>,
         requests: Out<MPI_Request>,
         statuses: StatusOut,
     ) -> Result<(), Failure> {
-        let (empty, pending) = (End::done(), LazyCell::new(End::pending));
-        let settle = |(index, end): (usize, Option<End>)| end.map(|end| self.settle(index, end));
-        let settled: Vec<_> = ends.into_iter().enumerate().map(settle).collect();
-        let reported = settled.iter().zip(&self.0).map(|(settled, request)| match (settled, request) {
-            (Some(settled), _) => &settled.end,
-            (None, None) => &empty,
-            (None, Some(_)) => &*pending,
-        });
-        End::store_all(reported, statuses);
-        let mut first = Ok(());
-        for (index, settled) in settled.into_iter().enumerate() {
-            if let Some(settled) = settled {
-                requests.set_at("array_of_requests", index, settled.handle)?;
-                keep_first(&mut first, settled.into_result());
+        let (mut first, mut codes) = (Ok(()), Few::new());
+        for (index, (end, request)) in ends.into_iter().zip(&self.0).enumerate() {
+            let place = statuses.at(index);
+            match (end, request) {
+                (Some(end), Some((handle, request))) => {
+                    let settled = settle(*handle, request, end);
+                    requests.set_at("array_of_requests", index, settled.handle)?;
+                    settled.end.status.store(place);
+                    codes.extend(settled.end.error.as_ref().map(|error| (index, error.code())));
+                    keep_first(&mut first, settled.into_result());
+                }
+                (_, None) => Status::EMPTY.store(place),
+                (None, Some(_)) => {
+                    Status::EMPTY.store(place);
+                    codes.push((index, ErrorClass::Pending as c_int));
+                }
             }
         }
-        first.map_err(in_status)
+        first.map_err(|failure| {
+            Status::set_errors(self.0.len(), &codes, statuses);
+            in_status(failure)
+        })
     }
 
     /// Takes out the one that was found; with none, because all are null, the status is empty.
