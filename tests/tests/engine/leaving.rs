@@ -5,7 +5,7 @@ use rma_core::epoch::{Assert, LockKind};
 use rma_core::error::ErrorClass;
 use rma_core::ids::{Disp, Rank};
 use rma_core::window::Window;
-use rma_tests::world::{Setup, TestRank, from, local, run};
+use rma_tests::world::{Setup, TestRank, from, into, local, run};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
@@ -134,4 +134,49 @@ fn what_has_been_done_before_counts() {
         }
         window.free().unwrap();
     });
+}
+
+/// Rank 1 leaves with locks on rank 0's memory; ranks 0 and 2 get it, behind what rank 1 has put there.
+fn left_with(locks: impl Fn(&Window) + Sync) {
+    for setup in Setup::all(3) {
+        run(&setup, |rank| {
+            let window = rank.allocate(2);
+            if rank.me == 1 {
+                locks(&window);
+                window.put(from(&[5u64]), Rank(0), Disp(1)).unwrap();
+                window.flush(Rank(0)).unwrap();
+                window.put(from(&[6u64]), Rank(0), Disp(0)).unwrap();
+            }
+            rank.barrier();
+            if rank.me == 1 {
+                rank.engine.leave_windows();
+            } else {
+                window.lock(LockKind::Exclusive, Rank(0), Assert::NONE).unwrap();
+                let mut put = [0u64; 2];
+                window.get(into(&mut put), Rank(0), Disp(0)).unwrap();
+                window.flush(Rank(0)).unwrap();
+                assert_eq!(put, [6, 5], "rank {}", rank.me);
+                window.unlock(Rank(0)).unwrap();
+            }
+            rank.barrier();
+            window.free().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_lock_that_is_held_is_given_back() {
+    left_with(|window| window.lock(LockKind::Exclusive, Rank(0), Assert::NONE).unwrap());
+}
+
+#[test]
+fn locks_of_several_ranks_are_given_back() {
+    left_with(|window| {
+        (0..3).for_each(|rank| window.lock(LockKind::Exclusive, Rank(rank), Assert::NONE).unwrap());
+    });
+}
+
+#[test]
+fn a_lock_on_all_is_given_back() {
+    left_with(|window| window.lock_all(Assert::NONE).unwrap());
 }

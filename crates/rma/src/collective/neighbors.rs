@@ -1,10 +1,11 @@
 //! Exchange of blocks between ranks that are neighbors of each other: a message along each edge, all under way at once.
 //!
 //! Two ranks may have several edges between them. Each has a tag, which the two ends know alike; blocks of edges with one tag
-//! arrive in the order in which they are given. A block that is not as long as the room for it is not stored.
+//! arrive in the order in which they are given. A block that is as long as its room, whatever its length, is received there; another one
+//! is not stored, and is an error of its receiver alone.
 //!
 //! Short blocks leave before the collective is the engine's, as messages of the program do: what is waited for at the other end is
-//! on its way while this one has its first step. Blocks of any length that is expected are received in place, as theirs are too.
+//! on its way while this one has its first step.
 
 use super::given::Given;
 use super::link::{Link, Machine, Sends};
@@ -26,13 +27,13 @@ pub struct Edge<T> {
 /// Number of tags that edges can have.
 pub const EDGE_TAGS: u32 = 256;
 
-/// An exchange under way; gives whether each block has come that was as long as the room for it.
+/// An exchange under way; gives the error of a block that is not as long as its room, if there is one.
 #[derive(Debug)]
 pub struct Neighbors {
     link: Link,
     receives: Vec<Receive>,
     sends: Sends,
-    /// Why a block is not in its room. Its sender has done its part, as this rank will: no other one hears of it.
+    /// Why a block is not in its room. The other ranks do not hear of it: this one still does its part.
     misfit: Option<Error>,
     /// The error to end with when no message uses the caller's memory any more.
     failed: Option<Error>,
@@ -47,7 +48,7 @@ struct Receive {
 }
 
 impl Neighbors {
-    /// Begins with what this rank gives along its edges and the rooms for what it takes. What one rank gives another must be taken
+    /// Begins with what this rank gives along its edges, and the rooms for what it takes. What one rank gives another must be taken
     /// there.
     pub fn new(engine: &Engine, link: Link, gives: Vec<Edge<Given>>, takes: Vec<Edge<Scatter>>) -> Self {
         let (receives, sends) = (Vec::with_capacity(takes.len()), Sends::default());

@@ -131,8 +131,8 @@ impl Sink {
         Err(Error::new(ErrorClass::Truncate, "receive", cause))
     }
 
-    /// Stores a whole message; answers it if it is not in the caller's memory. Where it lies: what it is made of is too much to be
-    /// moved for a short message.
+    /// Stores a whole message; answers it if it is not in the caller's memory. By reference: moving a sink costs more than a short
+    /// message.
     pub(super) fn store(&mut self, message: &[u8]) -> Result<Option<Vec<u8>>> {
         self.check(message.len() as u64)?;
         match self {
