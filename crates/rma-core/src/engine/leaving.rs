@@ -12,7 +12,6 @@ use crate::state::{NodeRank, Shared, State, WindowState};
 use crate::sync::{SyncStep, UnlockAllSync, UnlockSync};
 use crate::target::locks;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 impl Engine {
     /// The program makes no call on a window any more. Those that it has not freed are served on, for as long as this engine is driven; what
@@ -25,7 +24,7 @@ impl Engine {
             for id in ids {
                 let Some(mut context) = windows.borrow(state, id) else { continue };
                 let (state, window) = context.split();
-                unlock_all(state, window);
+                close_passive_epoch(state, window);
                 window.shared.own().control.set_left();
                 for peer in sleepers(&window.shared) {
                     locks::wake_peer(&mut state.wake_ups, &mut state.counters, &window.shared, peer);
@@ -38,7 +37,7 @@ impl Engine {
 }
 
 /// Begins to give back all locks that the program holds or has called for on a window; the engine goes on with it.
-fn unlock_all(state: &mut State, window: &mut WindowState) {
+fn close_passive_epoch(state: &mut State, window: &mut WindowState) {
     if window.is_revoked() {
         // They go back when the window is freed.
         return;
@@ -58,10 +57,7 @@ fn unlock_all(state: &mut State, window: &mut WindowState) {
             ranks.into_iter().filter_map(begin).collect()
         }
     };
-    for step in steps {
-        window.dropped.steps.push(Box::new(step));
-        shared.has_dropped.store(true, Relaxed);
-    }
+    steps.into_iter().for_each(|step| window.go_on_with(step));
 }
 
 /// The processes of the node that may sleep in a call on the window.

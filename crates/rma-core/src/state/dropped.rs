@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::host::Host;
 use crate::ids::Rank;
 use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A call that was given up and goes on: a step of one of the protocols, of which the state knows no more.
 pub(crate) trait GivenUp: fmt::Debug + Send {
@@ -36,6 +37,14 @@ pub(crate) struct Dropped {
     pub(crate) tickets: Vec<(Rank, Ticket)>,
     /// Calls that go on.
     pub(crate) steps: Vec<Box<dyn GivenUp>>,
+}
+
+impl WindowState {
+    /// The engine goes on with this call.
+    pub(crate) fn go_on_with(&mut self, step: impl GivenUp + 'static) {
+        self.dropped.steps.push(Box::new(step));
+        self.shared.has_dropped.store(true, Relaxed);
+    }
 }
 
 impl Dropped {

@@ -75,8 +75,7 @@ impl Guard {
                 SyncStep::LockAll(mut lock) => lock.give_up(state, window),
                 SyncStep::Start(_) => StartSync::give_up(window),
                 SyncStep::Fence(_) | SyncStep::Unlock(_) | SyncStep::UnlockAll(_) | SyncStep::Complete(_) => {
-                    window.dropped.steps.push(Box::new(step));
-                    window.shared.has_dropped.store(true, Relaxed);
+                    window.go_on_with(step);
                 }
             }
             // Other threads may have waited for the window's state, and the step that follows for what was begun.
