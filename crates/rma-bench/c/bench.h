@@ -61,6 +61,7 @@ typedef void (*body_fn)(void *context, long count);
 double now_ns(void);
 struct result measure_here(const char *name, size_t size, body_fn body, void *context);
 struct result measure_origin(const char *name, size_t size, body_fn body, void *context);
+struct result measure_threads(const char *name, size_t size, body_fn body, void *context);
 struct result measure_together(const char *name, size_t size, body_fn body, void *context);
 /* `total`: how often all ranks together ran the body, warm-up included. */
 struct result measure_contended(const char *name, size_t size, body_fn body, void *context, long *total);

@@ -15,7 +15,7 @@
 #define MOST_GROWTH 10.0
 /* What all samples of one case and size may take, in samples' times per sample: more when iterations are slow. */
 #define PATIENCE 4.0
-/* Contended cases: time slices of the scheduler are milliseconds, and a sample holds many of them. */
+/* Contended cases and threads: time slices of the scheduler are milliseconds, and a sample holds many of them. */
 #define CONTENDED_FACTOR 10.0
 
 double now_ns(void)
@@ -28,7 +28,7 @@ double now_ns(void)
 /* Decides how many iterations come next. */
 struct pacing {
     struct result *result;
-    double sample_ns; /* 0: as the settings say */
+    double sample_ns;
     long count;
     int is_warm;
     long rounds;       /* of warm-up */
@@ -37,14 +37,9 @@ struct pacing {
     double spent_ns;
 };
 
-static double sample_time(const struct pacing *pacing)
-{
-    return pacing->sample_ns > 0 ? pacing->sample_ns : settings.sample_ns;
-}
-
 static void warm_up(struct pacing *pacing, double round_ns)
 {
-    double target_ns = sample_time(pacing);
+    double target_ns = pacing->sample_ns;
     double each_ns = round_ns / (double)pacing->count;
     double expected_ns, growth;
 
@@ -77,7 +72,7 @@ static long next_count(struct pacing *pacing, double round_ns)
     } else if (!pacing->is_warm) {
         warm_up(pacing, round_ns);
     } else {
-        double patience_ns = PATIENCE * settings.samples * sample_time(pacing);
+        double patience_ns = PATIENCE * settings.samples * pacing->sample_ns;
 
         result->samples[result->count++] = round_ns / (double)pacing->count;
         pacing->spent_ns += round_ns;
@@ -94,11 +89,10 @@ static struct result empty_result(const char *name, size_t size)
     return result;
 }
 
-/* Without any other rank. */
-struct result measure_here(const char *name, size_t size, body_fn body, void *context)
+static struct result measure_one_rank(const char *name, size_t size, body_fn body, void *context, double sample_ns)
 {
     struct result result = empty_result(name, size);
-    struct pacing pacing = { .result = &result };
+    struct pacing pacing = { .result = &result, .sample_ns = sample_ns };
     long count;
     double round_ns = 0;
 
@@ -110,23 +104,40 @@ struct result measure_here(const char *name, size_t size, body_fn body, void *co
     return result;
 }
 
-/* Rank 0 measures; the others serve it from a barrier. */
-struct result measure_origin(const char *name, size_t size, body_fn body, void *context)
+/* Without any other rank. */
+struct result measure_here(const char *name, size_t size, body_fn body, void *context)
+{
+    return measure_one_rank(name, size, body, context, settings.sample_ns);
+}
+
+static struct result measure_served(const char *name, size_t size, body_fn body, void *context, double sample_ns)
 {
     struct result result = empty_result(name, size);
 
     MPI_Barrier(MPI_COMM_WORLD);
     if (my_rank == 0)
-        result = measure_here(name, size, body, context);
+        result = measure_one_rank(name, size, body, context, sample_ns);
     MPI_Barrier(MPI_COMM_WORLD);
     return result;
+}
+
+/* Rank 0 measures; the others serve it from a barrier. */
+struct result measure_origin(const char *name, size_t size, body_fn body, void *context)
+{
+    return measure_served(name, size, body, context, settings.sample_ns);
+}
+
+/* The same, of a body that starts threads: one that gets no core waits for a time slice, as long as a sample elsewhere. */
+struct result measure_threads(const char *name, size_t size, body_fn body, void *context)
+{
+    return measure_served(name, size, body, context, CONTENDED_FACTOR * settings.sample_ns);
 }
 
 /* All ranks run the body the same number of times; the time is rank 0's. */
 struct result measure_together(const char *name, size_t size, body_fn body, void *context)
 {
     struct result result = empty_result(name, size);
-    struct pacing pacing = { .result = &result };
+    struct pacing pacing = { .result = &result, .sample_ns = settings.sample_ns };
     double round_ns = 0;
 
     for (;;) {

@@ -89,7 +89,7 @@ static void measure(int threads)
     }
     if (my_rank == 0)
         MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window);
-    result = measure_origin("threads-put", (size_t)threads, work_together, &team);
+    result = measure_threads("threads-put", (size_t)threads, work_together, &team);
     if (my_rank == 0)
         MPI_Win_unlock(TARGET, window);
     MPI_Barrier(MPI_COMM_WORLD);
