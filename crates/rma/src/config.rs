@@ -196,8 +196,8 @@ impl Configuration {
 }
 
 /// Beginnings of names that others of this project read.
-const OTHERS: [&str; 7] =
-    ["RMA_TEST_", "RMA_BENCH_", "RMA_DEMO_", "RMA_CC", "RMA_CXX", "RMA_JOB", "RMA_GUEST"];
+const OTHERS: [&str; 8] =
+    ["RMA_TEST_", "RMA_BENCH_", "RMA_DEMO_", "RMA_CC", "RMA_CXX", "RMA_FC", "RMA_JOB", "RMA_GUEST"];
 
 fn warning(name: &str, known: &[&str]) -> String {
     let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));

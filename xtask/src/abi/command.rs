@@ -14,6 +14,8 @@ use std::process::ExitCode;
 const PACKAGE: &str = "rma-capi";
 /// As cargo names it.
 const LIBRARY: &str = "libmpi_abi.so";
+/// What says first how many functions there are.
+const FIRST_PAGE: &str = "README.md";
 
 /// Check the C library against the tables of the ABI, or write the files that come from them.
 ///
@@ -68,6 +70,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, others: fn(&Tables) -> Vec
     let library = Library::read(&places.library)?;
     let implemented = library.implemented(&tables);
     findings.extend(library.findings(&tables, &unsupported));
+    findings.extend(uncounted(&read(&workspace.root().join(FIRST_PAGE))?, &implemented));
     findings.extend(others(&tables));
     findings.extend(unsupported::missing(&unsupported, &library.exports));
     findings.extend(settle(
@@ -98,6 +101,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, others: fn(&Tables) -> Vec
     }
     findings.iter().for_each(|finding| println!("{finding}"));
     Err(format!("{} differences from the ABI", findings.len()))
+}
+
+/// A finding when the first page has another number of functions.
+fn uncounted(page: &str, implemented: &BTreeSet<String>) -> Option<String> {
+    let count = implemented.iter().filter(|name| name.starts_with("MPI_")).count();
+    let says = format!("{count} functions");
+    (!page.contains(&says)).then(|| format!("{FIRST_PAGE} does not say that the library has {says} of MPI"))
 }
 
 /// The functions of the table that a built library exports.
@@ -198,6 +208,14 @@ fn read(path: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_page_has_the_number_of_functions() {
+        let names = ["MPI_Put", "MPI_Get", "MPIX_Put_notify"].map(str::to_owned);
+        let implemented = BTreeSet::from(names);
+        assert_eq!(uncounted("all of it: 2 functions", &implemented), None);
+        assert!(uncounted("all of it: 3 functions", &implemented).unwrap().contains("2 functions"));
+    }
 
     #[test]
     fn what_is_missing_is_counted_and_named() {

@@ -2,7 +2,7 @@
 
 use super::tree::{Finding, Tree};
 use super::{
-    dependencies, docs, length, models, protocols, rooms, shape, text, tuning, unsafety, variables,
+    dependencies, docs, length, models, order, protocols, rooms, shape, text, tuning, unsafety, variables,
     vocabulary, volume, words,
 };
 use crate::Outcome;
@@ -22,6 +22,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     docs::check,
     length::check,
     models::check,
+    order::check,
     protocols::check,
     rooms::check,
     shape::check,

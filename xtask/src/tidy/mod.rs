@@ -11,6 +11,7 @@ mod functions;
 mod length;
 mod mask;
 mod models;
+mod order;
 mod protocols;
 mod rooms;
 mod shape;

@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const LIST: &str = "xtask/circles.txt";
 
 /// Rooms of a crate, each with what it imports and where it does so first.
-type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Place<'a>>>;
+pub(super) type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Place<'a>>>;
 
 /// A file and a line in it, from 1.
-type Place<'a> = (&'a str, usize);
+pub(super) type Place<'a> = (&'a str, usize);
 
 pub(super) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     let listed = read_list(tree, findings);
@@ -64,7 +64,7 @@ fn room(rest: &str) -> Option<&str> {
     (!is_for_tests && room != "lib" && room != "main").then_some(room)
 }
 
-fn imports<'a>(tree: &'a Tree, name: &str) -> Imports<'a> {
+pub(super) fn imports<'a>(tree: &'a Tree, name: &str) -> Imports<'a> {
     let files = || {
         tree.rust_files().filter_map(|file| {
             let (folder, rest) = split(&file.path)?;

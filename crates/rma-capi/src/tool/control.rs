@@ -36,17 +36,22 @@ pub(crate) const TEXT_ROOM: usize = 256;
 
 /// Variables that all processes of a job must have the same value of: they choose what travels between processes, or
 /// bound what one of them takes from another.
-const SAME_ON_ALL: [&str; 12] = [
+const SAME_ON_ALL: [&str; 17] = [
     "RMA_CHANNEL",
+    "RMA_CHANNEL_PLUGIN",
     "RMA_DIRECT",
     "RMA_RANKS_PER_NODE",
     "RMA_WINDOWS",
     "RMA_CREDITS",
     "RMA_UNIT_BYTES",
+    "RMA_FENCE_PACKETS",
+    "RMA_LOCK_DIRECTORY",
+    "RMA_ANNOUNCERS",
     "RMA_MESSAGE_WINDOW",
     "RMA_SHM_RING_BYTES",
     "RMA_SHM_PACKET_BYTES",
     "RMA_TCP_PACKET_BYTES",
+    "RMA_TCP_AUTHENTICATE",
     "RMA_OFI_PACKET_BYTES",
     "RMA_OFI_PROVIDER",
 ];
@@ -215,9 +220,16 @@ impl Variable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
-    fn variables_that_must_agree_exist() {
+    fn variables_that_must_agree_are_those_that_the_documentation_marks() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tuning.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let marked: BTreeSet<_> =
+            rows.filter(|(_, rest)| rest.contains("Same")).map(|(name, _)| name).collect();
+        assert_eq!(marked, BTreeSet::from(SAME_ON_ALL));
         let known = |name: &&str| variables().iter().any(|variable| variable.name() == *name);
         assert!(SAME_ON_ALL.iter().all(known), "{SAME_ON_ALL:?}");
     }
