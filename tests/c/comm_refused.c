@@ -34,6 +34,11 @@ int main(int argc, char **argv)
         CHECK(comm == MPI_COMM_NULL && request == MPI_REQUEST_NULL);
     } else {
         OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &comm));
+        /* Messages with the rank that has none fail, short ones too. */
+        int word = 0;
+        FAILS(MPI_Recv(&word, 1, MPI_INT, check_size - 1, 0, comm, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+        FAILS(MPI_Probe(check_size - 1, 0, comm, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+        FAILS(MPI_Send(&word, 1, MPI_INT, check_size - 1, 0, comm), MPIX_ERR_PROC_FAILED);
         OK(MPI_Comm_free(&comm));
         OK(MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &comm, &request));
         OK(MPI_Wait(&request, MPI_STATUS_IGNORE));

@@ -23,6 +23,7 @@
 //! Invariant: a message that has ended before its circle is looked at keeps its end; a collective may succeed on some ranks and
 //! fail on others, but ends on all.
 
+use super::matching::Pattern;
 use super::messenger::{Messenger, ReceiveRequest};
 use super::near::near;
 use super::packet::Scope;
@@ -331,20 +332,22 @@ impl Messenger {
         fault.map_or(Ok(()), Err)
     }
 
-    /// That a message of this process may still come; without one, of any of the communicator.
+    /// That a message of this process, which has not come, may still come; without one, of any of the communicator.
     ///
     /// # Errors
-    /// `MPIX_ERR_REVOKED`; `MPIX_ERR_PROC_FAILED` when it is lost.
+    /// `MPIX_ERR_REVOKED`; `MPIX_ERR_PROC_FAILED` when it is lost; `MPI_ERR_PROC_ABORTED` when it has ended its part.
     pub fn check_source(&self, scope: Scope, source: Option<Peer>) -> Result<()> {
-        if !self.signs.has_losses.load(Relaxed) {
+        if source.is_none() && !self.signs.has_losses.load(Relaxed) {
             return Ok(());
         }
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         let fault = state.revocation(scope, "probe").or_else(|| match source {
             Some(source) => {
-                let why = state.peers.get(&source).and_then(|peer| peer.lost.as_deref());
-                let lost = why.map(|why| lost_error("probe", source, why));
-                lost.or_else(|| state.absence_of(scope.context, source))
+                state.greet(source);
+                let pattern = Pattern { scope, source: Some(source), tag: None };
+                let in_vain = state.sends_no_more("probe", source, pattern);
+                in_vain.iter().for_each(|(absence, _)| state.note_cause(source, *absence));
+                in_vain.map(|(_, error)| error).or_else(|| state.absence_of(scope.context, source))
             }
             None => state.dead_source(scope.context, ErrorClass::ProcFailed),
         });

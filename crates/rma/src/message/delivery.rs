@@ -6,7 +6,7 @@
 
 use super::matching::{Arrived, Content, Pattern};
 use super::memory::Sink;
-use super::packet::{Label, Packet, Plane, Scope};
+use super::packet::{Label, Packet, Scope};
 use super::quits::quit_error;
 use super::request::RequestId;
 use super::sending::{left_error, lost_error};
@@ -68,13 +68,10 @@ impl State {
     }
 
     fn post(&mut self, pattern: Pattern, sink: Sink) -> RequestId {
-        let in_vain = pattern.source.and_then(|source| self.sends_no_more(source, pattern));
+        let in_vain = pattern.source.and_then(|source| self.sends_no_more("receive", source, pattern));
         match (pattern.source, &in_vain) {
             (Some(source), Some((absence, _))) => self.note_cause(source, *absence),
-            // Ranks that leave a collective tell those that may wait for them in it.
-            (Some(source), None) if matches!(pattern.scope.plane, Plane::User | Plane::Partitioned) => {
-                self.greet(source);
-            }
+            (Some(source), None) if pattern.scope != Scope::LAST => self.greet(source),
             _ => {}
         }
         let kind = match in_vain {
@@ -90,18 +87,23 @@ impl State {
     }
 
     /// Why no message that such a receive takes will come from a peer, if that is so.
-    fn sends_no_more(&self, source: Peer, pattern: Pattern) -> Option<(Absence, Error)> {
+    pub(super) fn sends_no_more(
+        &self,
+        call: &'static str,
+        source: Peer,
+        pattern: Pattern,
+    ) -> Option<(Absence, Error)> {
         if let Some(state) = self.peers.get(&source) {
             match &state.lost {
-                Some(why) => return Some((Absence::Lost, lost_error("receive", source, why))),
+                Some(why) => return Some((Absence::Lost, lost_error(call, source, why))),
                 None if state.has_left && pattern.scope != Scope::LAST => {
-                    return Some((Absence::Left, left_error(source)));
+                    return Some((Absence::Left, left_error(call, source)));
                 }
                 None => {}
             }
         }
         let why = self.quits.why_of_peer(source, pattern.scope, pattern.tag?)?;
-        Some((Absence::Left, quit_error("receive", source, source, why)))
+        Some((Absence::Left, quit_error(call, source, source, why)))
     }
 
     /// Takes a small packet.
@@ -114,7 +116,8 @@ impl State {
 
     fn try_packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Result<(), &'static str> {
         let (packet, at) = Packet::parse(bytes)?;
-        if packet == Packet::Greeting || self.has_said_farewell {
+        // A peer that has sent anything does not greet any more; the most frequent packet sees to that itself.
+        if !matches!(packet, Packet::Eager { .. }) || self.has_said_farewell {
             self.on_contact(from);
         }
         match (packet, lane) {
@@ -223,9 +226,27 @@ impl State {
     /// Keeps a message that no receive has asked for, unless none ever will.
     fn keep(&mut self, source: Peer, label: Label, content: Content) {
         let arrived = Arrived { source, tag: label.tag, content };
-        match self.is_revoked(label.scope) {
+        match self.is_revoked(label.scope) || self.takes_no_more(label.scope, &arrived) {
             true => self.drop_arrived(label.scope, arrived),
             false => self.matcher.keep(label.scope, arrived),
+        }
+    }
+
+    /// Whether this process has ended its part, and so takes a message no more that its sender waits to send.
+    fn takes_no_more(&self, scope: Scope, arrived: &Arrived) -> bool {
+        let is_waited_for = matches!(arrived.content, Content::Announced { .. });
+        self.has_said_farewell && is_waited_for && scope != Scope::LAST
+    }
+
+    /// Ends the sends of others that no receive of this process will ask for, as it ends its part.
+    pub(super) fn decline_announced(&mut self) {
+        for scope in self.matcher.scopes() {
+            for arrived in self.matcher.take_all_arrived(scope, |_| true) {
+                match self.takes_no_more(scope, &arrived) {
+                    true => self.drop_arrived(scope, arrived),
+                    false => self.matcher.keep(scope, arrived),
+                }
+            }
         }
     }
 
@@ -262,7 +283,7 @@ impl State {
         for id in self.matcher.on_left(from) {
             self.note_cause(from, Absence::Left);
             let id = self.as_request(id);
-            self.finish(id, Kind::Received(Err(left_error(from))));
+            self.finish(id, Kind::Received(Err(left_error("receive", from))));
         }
     }
 

@@ -76,8 +76,10 @@ impl State {
         }
         // The slow path reports why a peer sends nothing.
         let is_any_in_vain = pattern.source.is_none() && self.signs.has_losses.load(Relaxed);
-        let may_come =
-            |source| self.peers.get(&source).is_some_and(|peer| peer.lost.is_none() && !peer.has_left);
+        let may_come = |source| {
+            self.peers.get(&source).is_some_and(|peer| peer.lost.is_none() && !peer.has_left)
+                && !self.absences.has(pattern.scope.context, source)
+        };
         let is_in_vain =
             is_any_in_vain || !pattern.source.is_none_or(may_come) || self.is_revoked(pattern.scope);
         if self.lent.is_some() || is_in_vain || pattern.scope == Scope::LAST {

@@ -136,6 +136,11 @@ impl Matcher {
         removed.is_some()
     }
 
+    /// All scopes that have entries.
+    pub(super) fn scopes(&self) -> Vec<Scope> {
+        self.all().filter(|(_, queues)| !queues.is_empty()).map(|(scope, _)| *scope).collect()
+    }
+
     /// All messages of a scope with such tags; they are not kept any more then.
     pub(super) fn take_all_arrived(&mut self, scope: Scope, is_of: impl Fn(u64) -> bool) -> Vec<Arrived> {
         let Some(queues) = self.known(scope) else { return Vec::new() };

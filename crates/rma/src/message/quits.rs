@@ -23,6 +23,7 @@ use super::messenger::Messenger;
 use super::packet::{Label, Packet, Plane, Scope};
 use super::request::RequestId;
 use super::revoked::revoked_error;
+use super::sending::left_error;
 use super::state::{Absence, Kind, Outgoing, Send, SendStage, State};
 use rma_core::host::Group;
 use rma_core::ids::Peer;
@@ -178,17 +179,24 @@ impl State {
         }
     }
 
-    /// With which error this process has left the collective of a message.
+    /// With which error this process takes a message no more.
     fn why_left(&self, label: Label) -> ErrorClass {
+        if self.is_revoked(label.scope) {
+            return ErrorClass::Revoked;
+        }
         let numbers = self.quits.own.get(&label.scope);
         numbers.and_then(|numbers| numbers.why(label.tag >> PARTS)).unwrap_or(ErrorClass::ProcAborted)
     }
 
     /// What a call answers whose message another process does not take any more.
     fn leaving_error(&self, call: &'static str, scope: Scope, by: Peer, why: ErrorClass) -> Error {
-        // Messages of users are declined for no other reason, which may be known there first.
-        match scope.plane == Plane::User || self.is_revoked(scope) {
-            true => revoked_error(call),
+        // Of a revocation that process may know first.
+        if why == ErrorClass::Revoked || self.is_revoked(scope) {
+            return revoked_error(call);
+        }
+        match scope.plane == Plane::User || scope.plane == Plane::Partitioned {
+            // There is no collective to leave.
+            true => left_error(call, by),
             false => quit_error(call, by, by, why),
         }
     }
@@ -211,15 +219,24 @@ impl State {
         why: ErrorClass,
     ) -> Result<(), &'static str> {
         let send = self.send_mut(sender).filter(|send| send.to == from && send.stage == SendStage::Announced);
-        let Some(scope) = send.map(|send| send.label.scope) else {
+        let Some((scope, is_asked_back)) = send.map(|send| (send.label.scope, send.is_asked_back)) else {
             return Err("declines a message that was not announced");
         };
+        if is_asked_back {
+            self.finish(sender, Kind::Withdrawn);
+            return Ok(());
+        }
         let error = match dead {
             Some(dead) => {
                 self.on_reported_death(dead);
                 self.death_error("collective", dead)
             }
-            None => self.leaving_error("send", scope, from, why),
+            None => {
+                if why == ErrorClass::ProcAborted {
+                    self.note_cause(from, Absence::Left);
+                }
+                self.leaving_error("send", scope, from, why)
+            }
         };
         self.finish(sender, Kind::Sent(Err(error)));
         Ok(())

@@ -41,7 +41,8 @@ impl State {
         mode: SendMode,
     ) -> Result<RequestId> {
         self.check_peer(to, "send")?;
-        if let Some(error) = self.revocation(label.scope, "send") {
+        let refusal = self.revocation(label.scope, "send");
+        if let Some(error) = refusal.or_else(|| self.absence_of(label.scope.context, to)) {
             let kind = Kind::Sent(Err(error));
             return Ok(self.requests.insert(Request { kind, is_abandoned: false }));
         }
@@ -131,7 +132,7 @@ impl State {
         channel: &mut dyn Channel,
     ) -> bool {
         let len = message.len();
-        if self.is_revoked(label.scope) {
+        if self.is_revoked(label.scope) || self.absences.has(label.scope.context, to) {
             return false;
         }
         let Some(peer) = self.peers.get_mut(&to) else { return false };
@@ -319,6 +320,7 @@ impl State {
     /// Says farewell to these peers, and to all that there was contact with.
     pub(super) fn say_farewell(&mut self, peers: impl Iterator<Item = Peer>) {
         self.has_said_farewell = true;
+        self.decline_announced();
         let me = self.me;
         let mut all: Vec<Peer> = self.peers.keys().copied().chain(peers).filter(|peer| *peer != me).collect();
         all.sort_unstable();
@@ -417,10 +419,10 @@ impl Messenger {
     }
 }
 
-/// What a call answers that waits for a peer which will not send any more.
-pub(crate) fn left_error(peer: Peer) -> Error {
+/// What a call answers that waits for a peer which will not send, or receive, any more.
+pub(crate) fn left_error(call: &'static str, peer: Peer) -> Error {
     let cause = format!("process {peer} has ended its part in the job, and this one still waits for it");
-    Error::new(ErrorClass::ProcAborted, "receive", cause)
+    Error::new(ErrorClass::ProcAborted, call, cause)
 }
 
 fn send_small(

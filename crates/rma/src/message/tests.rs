@@ -299,7 +299,10 @@ fn no_request_waits_for_a_peer_that_said_farewell() {
 /// Process 4 is neither near process 1 nor has had contact with it.
 #[test]
 fn a_farewell_reaches_those_who_wait_from_afar() {
-    for (is_early, sends) in [(true, false), (true, true), (false, false), (false, true)] {
+    let ways = [(true, false), (true, true), (false, false), (false, true)];
+    let planes = [Plane::User, Plane::Collective, Plane::Host, Plane::Window, Plane::Partitioned];
+    for ((is_early, sends), plane) in ways.into_iter().flat_map(|way| planes.map(|plane| (way, plane))) {
+        let scope = Scope { context: 1, plane };
         let config = MessageConfig::default();
         let mut net = Net::new(8, &config, 1, MIN_PACKET, 12);
         let leave = |net: &mut Net| {
@@ -310,8 +313,8 @@ fn a_farewell_reaches_those_who_wait_from_afar() {
         if is_early {
             leave(&mut net);
         }
-        let sent = sends.then(|| net.messengers[4].begin_send(Peer(1), SCOPE, 9, Vec::new()).unwrap());
-        let mut waits = net.messengers[4].begin_receive(SCOPE, Some(Peer(1)), Some(1), NO_LIMIT).unwrap();
+        let sent = sends.then(|| net.messengers[4].begin_send(Peer(1), scope, 9, Vec::new()).unwrap());
+        let mut waits = net.messengers[4].begin_receive(scope, Some(Peer(1)), Some(1), NO_LIMIT).unwrap();
         if !is_early {
             let greeted = net.messengers[4].clone();
             finish(&mut net, || greeted.has_sent_all().then_some(()));
@@ -325,6 +328,61 @@ fn a_farewell_reaches_those_who_wait_from_afar() {
         assert_eq!(net.messengers[4].packets_sent(), 1, "a greeting, or the message in its place");
         drop(sent);
     }
+}
+
+/// A process has made contact with another by whatever it has sent there, and does not greet it later.
+#[test]
+fn whoever_has_sent_anything_hears_of_an_end() {
+    let scope = Scope { context: 1, plane: Plane::Collective };
+    let mut net = Net::new(8, &MessageConfig::default(), 1, MIN_PACKET, 13);
+    let circle = Group::of(1, Rank(1), &[Peer(1), Peer(4)]);
+    net.messengers[4].quit(scope, 3, &circle, ErrorClass::Other, [Peer(1)].into_iter());
+    while net.step() {}
+    net.messengers[1].say_farewell(super::near::near(1, 8).map(Peer));
+    let mut waits = net.messengers[4].begin_receive(SCOPE, Some(Peer(1)), None, NO_LIMIT).unwrap();
+    let error = finish(&mut net, || waits.test()).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
+}
+
+/// A send that waits for a receive ends when no receive will come any more; so does a wait for a message to be looked at.
+#[test]
+fn who_has_left_takes_and_sends_nothing_more() {
+    for plane in [Plane::User, Plane::Collective, Plane::Partitioned] {
+        for (is_early, seed) in [(true, 1), (false, 2)] {
+            let scope = Scope { context: 1, plane };
+            let mut net = Net::new(8, &config(16, 300), 1, MIN_PACKET, seed);
+            let leave = |net: &mut Net| {
+                net.messengers[1].say_farewell(super::near::near(1, 8).map(Peer));
+                while net.step() {}
+            };
+            if is_early {
+                leave(&mut net);
+            }
+            let mut send = net.messengers[4].begin_send(Peer(1), scope, 9, bytes(1, 2000)).unwrap();
+            let mut last = net.messengers[4].begin_send(Peer(1), Scope::LAST, 9, bytes(2, 2000)).unwrap();
+            if !is_early {
+                while net.step() {}
+                assert!(send.test().is_none(), "nobody has asked for it");
+                leave(&mut net);
+            }
+            let error = finish(&mut net, || send.test()).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::ProcAborted, "{error}");
+            assert_eq!(net.messengers[4].first_lost(), Some(Peer(1)));
+            // But for the last meeting.
+            assert!(last.test().is_none());
+            let mut takes =
+                net.messengers[1].begin_receive(Scope::LAST, Some(Peer(4)), None, NO_LIMIT).unwrap();
+            assert_eq!(finish(&mut net, || takes.test()).unwrap().len, 2000);
+            finish(&mut net, || last.test()).unwrap();
+            assert!(net.messengers[4].has_sent_all());
+        }
+    }
+    let mut net = Net::new(8, &MessageConfig::default(), 1, MIN_PACKET, 3);
+    let prober = net.messengers[4].clone();
+    assert!(prober.check_source(SCOPE, Some(Peer(1))).is_ok() && prober.check_source(SCOPE, None).is_ok());
+    net.messengers[1].say_farewell(super::near::near(1, 8).map(Peer));
+    let error = finish(&mut net, || prober.check_source(SCOPE, Some(Peer(1))).err());
+    assert_eq!((error.class(), error.call()), (ErrorClass::ProcAborted, "probe"), "{error}");
 }
 
 #[test]

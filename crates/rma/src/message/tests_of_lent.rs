@@ -1,11 +1,12 @@
 //! Receives into lent memory, between those that have a request.
 
 use super::tests::{bytes, configs, finish};
-use super::{MessageConfig, Messenger, Plane, Scope, ShortReceive, Waiting, messenger::Lent};
+use super::{Making, MessageConfig, Messenger, Plane, Scope, ShortReceive, Waiting, messenger::Lent};
 use crate::testing::{Dice, Net};
 use rma_core::ErrorClass;
 use rma_core::channel::MIN_PACKET;
-use rma_core::ids::Peer;
+use rma_core::host::Group;
+use rma_core::ids::{Peer, Rank};
 use rma_core::mem::WriteSpan;
 
 const SCOPE: Scope = Scope { context: 1, plane: Plane::User };
@@ -215,4 +216,26 @@ fn both_ways_together_receive_everything_in_order() {
             assert_eq!(memory[..len], bytes(number as u64, len), "message {number} of {config:?}");
         }
     }
+}
+
+/// Not even short ones, which need no request otherwise: none would be received, and none comes.
+#[test]
+fn messages_to_and_from_a_rank_that_lacks_the_communicator_fail() {
+    let mut net = in_contact(&ROOMY, 20);
+    drop(net.messengers[1].begin_send(Peer(0), SCOPE, 0, Vec::new()).unwrap());
+    while net.step() {}
+    assert!(net.try_send(1, 0, SCOPE, 0, b"before"));
+    let making = Making { parent: 5, number: 1, part: 0 };
+    net.messengers[0].fail_making(making, (0..2).map(Peer));
+    let messenger = net.messengers[1].clone();
+    messenger.open(&Group::of(SCOPE.context, Rank(1), &[0, 1].map(Peer)));
+    messenger.note_made(making, None, SCOPE.context);
+    while net.step() {}
+    let mut memory = [0; 8];
+    assert!(lend(&messenger, Some(0), None, &mut memory).is_none(), "the slow path says why");
+    assert!(!net.try_send(1, 0, SCOPE, 0, b"after"), "the slow path says why");
+    let mut send = messenger.begin_send(Peer(0), SCOPE, 0, vec![1]).unwrap();
+    assert_eq!(send.test().unwrap().unwrap_err().class(), ErrorClass::ProcFailed);
+    // Other communicators are as they were.
+    assert!(net.try_send(1, 0, Scope { context: 2, plane: Plane::User }, 0, b"other"));
 }

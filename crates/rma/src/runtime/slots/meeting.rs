@@ -259,7 +259,7 @@ impl CollectiveSlots {
             |rank: &usize| self.ranks[*rank].has_left() && !self.ranks[*rank].has_joined(want.number);
         wanted.find(will_never_come).map_or(Ok(()), |rank| {
             runtime.messenger.hear_of_departure(self.peer(rank));
-            Err(left_error(self.peer(rank)))
+            Err(left_error("wait", self.peer(rank)))
         })
     }
 
@@ -289,7 +289,10 @@ impl CollectiveSlots {
         watches.retain_mut(|(rank, watch)| match watch.test() {
             _ if !is_absent(*rank) => false,
             Some(Err(error)) => {
-                self.own().set_lost(*rank);
+                // The others take what stands there for a death; a revocation, or an end in order, is none.
+                if runtime.messenger.lost(self.peer(*rank)).is_some() {
+                    self.own().set_lost(*rank);
+                }
                 found = Err(error);
                 false
             }
