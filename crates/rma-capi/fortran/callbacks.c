@@ -9,26 +9,57 @@
 typedef struct {
     abi_procedure procedures[3];
     MPI_Aint extra;
+    /* Whether attributes and the extra state are default integers, as in MPI-1. */
+    int has_integers;
 } state;
 
 void *abi_state(abi_procedure first, abi_procedure second, abi_procedure third, MPI_Aint extra_state)
 {
     state *made = malloc(sizeof(*made));
     if (made)
-        *made = (state){{first, second, third}, extra_state};
+        *made = (state){{first, second, third}, extra_state, 0};
     return made;
+}
+
+void abi_keyval_create(abi_procedure copy_fn, abi_procedure delete_fn, int *keyval, const int *extra_state, int *ierror)
+{
+    state *made = abi_state(copy_fn, delete_fn, NULL, *extra_state);
+    if (!made) {
+        *ierror = abi_refuse_comm(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+        return;
+    }
+    made->has_integers = 1;
+    *ierror = MPI_Comm_create_keyval(abi_comm_copy_attr_function, abi_comm_delete_attr_function, keyval, made);
 }
 
 /* How Fortran calls them. */
 typedef void copy_function(int *handle, int *keyval, MPI_Aint *extra, MPI_Aint *in, MPI_Aint *out, int *flag, int *error);
 typedef void delete_function(int *handle, int *keyval, MPI_Aint *value, MPI_Aint *extra, int *error);
+typedef void copy_integer(int *handle, int *keyval, int *extra, int *in, int *out, int *flag, int *error);
+typedef void delete_integer(int *handle, int *keyval, int *value, int *extra, int *error);
+
+static MPI_Aint copied_integer(state *of, int handle, int keyval, MPI_Aint in, int *flag, int *error)
+{
+    int value = (int)in, extra = (int)of->extra, given = 0;
+    ((copy_integer *)of->procedures[0])(&handle, &keyval, &extra, &value, &given, flag, error);
+    return given;
+}
+
+static void deleted_integer(state *of, int handle, int keyval, MPI_Aint number, int *error)
+{
+    int value = (int)number, extra = (int)of->extra;
+    ((delete_integer *)of->procedures[1])(&handle, &keyval, &value, &extra, error);
+}
 
 static int copied(int handle, int keyval, void *extra, void *in, void *out, int *flag)
 {
     state *of = extra;
     MPI_Aint value = abi_unboxed(in, 0), given = 0;
     int error = MPI_SUCCESS, is_copied = 0;
-    ((copy_function *)of->procedures[0])(&handle, &keyval, &of->extra, &value, &given, &is_copied, &error);
+    if (of->has_integers)
+        given = copied_integer(of, handle, keyval, value, &is_copied, &error);
+    else
+        ((copy_function *)of->procedures[0])(&handle, &keyval, &of->extra, &value, &given, &is_copied, &error);
     *flag = error == MPI_SUCCESS && is_copied != 0;
     if (!*flag)
         return error;
@@ -41,7 +72,10 @@ static int deleted(int handle, int keyval, void *value, void *extra)
     state *of = extra;
     MPI_Aint number = abi_unboxed(value, 0);
     int error = MPI_SUCCESS;
-    ((delete_function *)of->procedures[1])(&handle, &keyval, &number, &of->extra, &error);
+    if (of->has_integers)
+        deleted_integer(of, handle, keyval, number, &error);
+    else
+        ((delete_function *)of->procedures[1])(&handle, &keyval, &number, &of->extra, &error);
     /* An attribute whose function fails stays. */
     if (error == MPI_SUCCESS)
         abi_unboxed(value, 1);

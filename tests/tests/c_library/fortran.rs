@@ -9,7 +9,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(60);
 /// Numbers are compared that no calculation has touched.
 const FLAGS: &str = "-std=f2018 -Wall -Wno-compare-reals -Werror -g";
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     "f08_windows.f90",
     "f08_calls.f90",
     "f08_sections.f90",
@@ -19,6 +19,7 @@ const PROGRAMS: [&str; 9] = [
     "f08_profiled.f90",
     "windows.F90",
     "integers.f90",
+    "mpi1.f90",
 ];
 
 /// What LLVM's compiler may be called.

@@ -5,6 +5,7 @@
 
 use super::constants;
 use super::module::{Procedure, Style, procedures, with_addresses, with_integers};
+use super::old;
 use super::parameters::Class;
 use super::text::statement;
 use crate::abi::{Function, Tables};
@@ -38,6 +39,9 @@ const OTHERS: &str = include_str!("../../../crates/rma-capi/fortran/others.inc")
 pub(super) fn generate(tables: &Tables, functions: &[&Function]) -> Result<String, String> {
     let mut text = constants::generate(tables, Style::Integers) + &constants::places(Style::Integers);
     for name in FUNCTIONS.lines().filter_map(|line| line.trim().strip_prefix("end subroutine ")) {
+        let _ = writeln!(text, "  external :: {name}");
+    }
+    for name in old::names() {
         let _ = writeln!(text, "  external :: {name}");
     }
     text = replaced(text, &NUMBERS);
@@ -75,11 +79,12 @@ pub(super) fn externals(functions: &[&Function]) -> Result<String, String> {
             text += &used("MPI_SUCCESS");
         }
     }
+    text += &old::externals();
     Ok(with_integers(&text))
 }
 
 /// What a procedure outside of a module begins with.
-fn used(what: &str) -> String {
+pub(super) fn used(what: &str) -> String {
     let names = "MPI_ADDRESS_KIND, MPI_COUNT_KIND, MPI_OFFSET_KIND, MPI_STATUS_SIZE";
     let used = statement(4, &format!("use mpi, only: {names}, {what}"));
     format!("    use, intrinsic :: iso_c_binding, only: c_int\n{used}    implicit none\n")

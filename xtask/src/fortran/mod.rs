@@ -8,6 +8,7 @@ mod command;
 mod constants;
 mod include;
 mod module;
+mod old;
 mod parameters;
 mod shim;
 mod sources;

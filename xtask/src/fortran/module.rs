@@ -1,6 +1,7 @@
 //! The modules of Fortran: interfaces of the calls, and procedures where an argument has no counterpart in C.
 
 use super::constants;
+use super::old;
 use super::parameters::{Class, HANDLES, Number, Parameter, Way, parameters};
 use super::text::statement;
 use crate::abi::{Function, Tables};
@@ -93,6 +94,9 @@ pub(super) fn generate(tables: &Tables, functions: &[&Function], style: Style) -
         text += &procedure.interface(&procedures)?;
     }
     text += include_str!("../../../crates/rma-capi/fortran/others.inc");
+    if style == Style::Integers {
+        text += old::INTERFACE;
+    }
     text += "\ncontains\n\n";
     text += &comparisons(style);
     let procedures_of_all = include_str!("../../../crates/rma-capi/fortran/procedures.inc");
@@ -100,7 +104,7 @@ pub(super) fn generate(tables: &Tables, functions: &[&Function], style: Style) -
         Style::Types => {
             include_str!("../../../crates/rma-capi/fortran/statuses.inc").to_owned() + procedures_of_all
         }
-        Style::Integers => with_integers(procedures_of_all),
+        Style::Integers => with_integers(procedures_of_all) + old::PROCEDURES,
     };
     for procedure in procedures.iter().filter(|procedure| procedure.is_wrapped()) {
         text += &procedure.wrapper();
