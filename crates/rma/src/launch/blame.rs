@@ -22,6 +22,8 @@ const DYING_LIMIT: Duration = Duration::from_secs(4);
 #[derive(Debug)]
 pub(super) struct Blame {
     ranks: Vec<Record>,
+    /// Ranks that wait for another one that has left, and that one.
+    left: Vec<(usize, usize)>,
     /// Ranks that have failed, the first one first.
     order: Vec<usize>,
     /// When the first failure became known.
@@ -55,25 +57,40 @@ pub(super) enum Verdict {
 
 impl Blame {
     pub(super) fn new(ranks: u32) -> Self {
-        Self { ranks: vec![Record::default(); ranks as usize], order: Vec::new(), since: None }
+        Self {
+            ranks: vec![Record::default(); ranks as usize],
+            left: Vec::new(),
+            order: Vec::new(),
+            since: None,
+        }
     }
 
-    /// A rank waits for another one that has left. What that one has lost because of this rank it has lost afterwards, even if the launcher
-    /// has heard of it before.
+    /// A rank waits for another one that has left.
     pub(super) fn left(&mut self, rank: usize, other: usize) {
-        if let Some(record) = self.ranks.get(other) {
-            let is_earlier = |lost: &usize| !self.follows_from(*lost, rank);
-            let lost = record.lost.iter().copied().filter(is_earlier).collect();
-            self.ranks[other].lost = lost;
+        if other < self.ranks.len() {
+            self.left.push((rank, other));
             self.lost(rank, other);
         }
     }
 
     /// A rank has found another one lost. One that fails because of this rank itself is no cause of it.
     pub(super) fn lost(&mut self, rank: usize, other: usize) {
-        let is_known = rank == other || other >= self.ranks.len() || self.ranks[rank].lost.contains(&other);
-        if !is_known && !self.follows_from(other, rank) {
-            self.ranks[rank].lost.push(other);
+        if rank == other || other >= self.ranks.len() || self.ranks[rank].lost.contains(&other) {
+            return;
+        }
+        self.ranks[rank].lost.push(other);
+        self.forget_later_losses();
+        if self.follows_from(other, rank) {
+            self.ranks[rank].lost.retain(|lost| *lost != other);
+        }
+    }
+
+    /// What a rank that has left has lost because of one that waits for it, it has lost afterwards, in whatever order the launcher hears
+    /// of it.
+    fn forget_later_losses(&mut self) {
+        for (waits, other) in self.left.clone() {
+            let lost = self.ranks[other].lost.iter().copied();
+            self.ranks[other].lost = lost.filter(|lost| !self.follows_from(*lost, waits)).collect();
         }
     }
 
@@ -278,6 +295,31 @@ mod tests {
         blame.ended(1, ended(), now);
         blame.ended(2, Some(KILLED), now);
         assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(2));
+    }
+
+    /// Rank 3 waits for rank 1, which has left; 0 and 2 lose 3 by that, and 1 loses 0.
+    #[test]
+    fn the_order_in_which_the_launcher_hears_of_losses_changes_no_verdict() {
+        let now = Instant::now();
+        for at in 0..256 {
+            let order = [at & 3, at >> 2 & 3, at >> 4 & 3, at >> 6];
+            if (0..4).any(|note| !order.contains(&note)) {
+                continue;
+            }
+            let mut blame = Blame::new(4);
+            for note in order {
+                match note {
+                    0 => blame.left(3, 1),
+                    1 => blame.lost(1, 0),
+                    2 => blame.lost(0, 3),
+                    _ => blame.lost(2, 3),
+                }
+            }
+            for rank in [2, 0, 3, 1] {
+                blame.ended(rank, Some(Failure::Exited(1)), now);
+            }
+            assert_eq!(at_once(&blame, now + SETTLE), Verdict::Rank(1), "{order:?}");
+        }
     }
 
     /// Of two that are about to end neither is named before it has.
