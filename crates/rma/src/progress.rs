@@ -99,6 +99,10 @@ impl Upper for RuntimeUpper {
         self.messages.failed(peer, failure);
     }
 
+    fn before_sleep(&mut self) -> bool {
+        self.messages.before_sleep()
+    }
+
     /// Twice, because short messages have ended when they have left: a collective whose last message left in the first round
     /// ends in the second. What is still to do then waits for the next step, so that a step stays bounded.
     ///

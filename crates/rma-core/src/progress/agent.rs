@@ -149,7 +149,7 @@ impl Agent<'_> {
                 self.waiting.on_moved();
                 continue;
             }
-            if core.channel.arm() == Armed::Busy {
+            if core.upper.before_sleep() || core.channel.arm() == Armed::Busy {
                 continue;
             }
             let until_due = core.state.look_at.map(|at| at.saturating_sub(self.host.now()));

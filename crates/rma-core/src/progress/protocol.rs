@@ -32,6 +32,11 @@ pub trait Upper: Send {
     fn is_due(&self) -> bool {
         false
     }
+
+    /// A thread is about to sleep; says whether there is something to send first.
+    fn before_sleep(&mut self) -> bool {
+        false
+    }
 }
 
 /// Set in every [`BulkToken`] of a protocol above the engine.

@@ -273,7 +273,7 @@ impl Wait<'_> {
                 return Err(Error::new(ErrorClass::Other, self.call, cause));
             }
             let until_report = reports.look(self, &core, now, describe);
-            if next == Next::Look {
+            if next == Next::Look || core.upper.before_sleep() {
                 continue;
             }
             core.state.counters.on_sleeps(1);

@@ -6,7 +6,7 @@
 
 use super::matching::{Arrived, Content, Pattern};
 use super::memory::Sink;
-use super::packet::{Label, Packet, Scope};
+use super::packet::{Label, Packet, Plane, Scope};
 use super::quits::quit_error;
 use super::request::RequestId;
 use super::sending::{left_error, lost_error};
@@ -71,7 +71,11 @@ impl State {
         let in_vain = pattern.source.and_then(|source| self.sends_no_more("receive", source, pattern));
         match (pattern.source, &in_vain) {
             (Some(source), Some((absence, _))) => self.note_cause(source, *absence),
-            (Some(source), None) if pattern.scope != Scope::LAST => self.greet(source),
+            (Some(source), None) => match pattern.scope {
+                Scope::LAST => {}
+                Scope { plane: Plane::User | Plane::Partitioned, .. } => self.greet(source),
+                _ => self.greet_later(source),
+            },
             _ => {}
         }
         let kind = match in_vain {

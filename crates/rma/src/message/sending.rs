@@ -18,6 +18,9 @@ use rma_core::progress::UPPER_TOKEN;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::atomic::Ordering::Relaxed;
 
+/// Most peers that are greeted later.
+const MOST_TO_GREET: usize = 64;
+
 /// Longest message that is copied together with its head.
 const SHORT: usize = 64;
 
@@ -333,9 +336,32 @@ impl State {
         }
     }
 
-    /// This process waits for a peer: has that say farewell here too, unless it does so anyway, to a contact or to one that is near.
+    /// Whether a peer would not say farewell here by itself: it does so to contacts, and to those that are near.
+    fn needs_greeting(&self, peer: Peer) -> bool {
+        peer != self.me && !self.peers.contains_key(&peer) && !are_near(self.me.0, peer.0, self.size)
+    }
+
+    /// This process waits for a peer in a collective, in which it may make contact yet: greets it only when it sleeps otherwise.
+    pub(super) fn greet_later(&mut self, peer: Peer) {
+        if self.needs_greeting(peer) && !self.to_greet.contains(&peer) {
+            self.to_greet.push(peer);
+            self.signs.has_to_greet.store(true, Relaxed);
+        }
+        if self.to_greet.len() >= MOST_TO_GREET {
+            self.greet_before_sleep();
+        }
+    }
+
+    /// A thread is about to sleep; says whether a peer is to be greeted first.
+    pub(super) fn greet_before_sleep(&mut self) -> bool {
+        self.signs.has_to_greet.store(false, Relaxed);
+        std::mem::take(&mut self.to_greet).into_iter().for_each(|peer| self.greet(peer));
+        self.signs.is_due.load(Relaxed)
+    }
+
+    /// This process waits for a peer: has that say farewell here too.
     pub(super) fn greet(&mut self, peer: Peer) {
-        if peer != self.me && !self.peers.contains_key(&peer) && !are_near(self.me.0, peer.0, self.size) {
+        if self.needs_greeting(peer) {
             self.peer(peer).requests.push_back(Outgoing::Greeting);
             self.activate(peer);
         }

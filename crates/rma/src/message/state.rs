@@ -84,6 +84,8 @@ pub(super) struct State {
     pub(super) herald: Option<Herald>,
     /// Peers that it has taken.
     pub(super) reported_absent: Vec<Peer>,
+    /// Peers that this process waits for in collectives, without contact to them yet.
+    pub(super) to_greet: Vec<Peer>,
     /// Whether this process ends its part.
     pub(super) has_said_farewell: bool,
     /// Those of whose end this process knows.
@@ -124,6 +126,8 @@ pub(super) struct Signs {
     pub(super) reported: Mutex<Vec<Peer>>,
     /// Whether any process is known to be dead or lost, or any communicator revoked.
     pub(super) has_losses: AtomicBool,
+    /// Whether a thread that is about to sleep is to greet others first.
+    pub(super) has_to_greet: AtomicBool,
     /// Whether any collective was left with an error.
     pub(super) has_quits: AtomicBool,
     /// Whether ranks outnumber cores: collectives choose their way by it.
@@ -252,6 +256,7 @@ impl State {
             first_lost: None,
             herald: None,
             reported_absent: Vec::new(),
+            to_greet: Vec::new(),
             has_said_farewell: false,
             deaths: Deaths::default(),
             quits: Quits::default(),

@@ -10,6 +10,7 @@ use rma_core::datatype::{Gather, Scatter};
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::progress::Upper;
 
 const SCOPE: Scope = Scope { context: 1, plane: Plane::User };
 const NO_LIMIT: u64 = u64::MAX;
@@ -315,6 +316,10 @@ fn a_farewell_reaches_those_who_wait_from_afar() {
         }
         let sent = sends.then(|| net.messengers[4].begin_send(Peer(1), scope, 9, Vec::new()).unwrap());
         let mut waits = net.messengers[4].begin_receive(scope, Some(Peer(1)), Some(1), NO_LIMIT).unwrap();
+        // In a collective there may be contact yet, so the peer is greeted only before a sleep.
+        let is_late = !matches!(plane, Plane::User | Plane::Partitioned);
+        let greets = net.messengers[4].upper().before_sleep();
+        assert_eq!(greets, is_late && !sends, "{plane:?}");
         if !is_early {
             let greeted = net.messengers[4].clone();
             finish(&mut net, || greeted.has_sent_all().then_some(()));
@@ -328,6 +333,21 @@ fn a_farewell_reaches_those_who_wait_from_afar() {
         assert_eq!(net.messengers[4].packets_sent(), 1, "a greeting, or the message in its place");
         drop(sent);
     }
+}
+
+/// What is to be greeted later is bounded, whatever is waited for without a sleep.
+#[test]
+fn many_peers_that_are_waited_for_are_greeted_before_a_sleep() {
+    let scope = Scope { context: 1, plane: Plane::Collective };
+    let mut net = Net::new(200, &MessageConfig::default(), 1, MIN_PACKET, 14);
+    let waits = |from: u32| net.messengers[0].begin_receive(scope, Some(Peer(from)), None, NO_LIMIT).unwrap();
+    let _receives: Vec<_> = (70..170).map(waits).collect();
+    while net.step() {}
+    assert_eq!(net.messengers[0].packets_sent(), 64);
+    assert!(net.messengers[0].upper().before_sleep());
+    while net.step() {}
+    assert_eq!(net.messengers[0].packets_sent(), 100 - 4, "four of them are near");
+    assert!(!net.messengers[0].upper().before_sleep());
 }
 
 /// A process has made contact with another by whatever it has sent there, and does not greet it later.

@@ -63,6 +63,10 @@ impl Upper for MessageUpper {
     fn is_due(&self) -> bool {
         self.signs.is_due.load(Relaxed)
     }
+
+    fn before_sleep(&mut self) -> bool {
+        self.signs.has_to_greet.load(Relaxed) && self.state.lock().greet_before_sleep()
+    }
 }
 
 impl fmt::Debug for MessageUpper {
