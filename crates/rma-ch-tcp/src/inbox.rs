@@ -139,6 +139,7 @@ impl Inbox {
         turn: &mut Turn<'_>,
     ) -> Result<Halt, Broken> {
         let mut drained = false;
+        self.opener.iter_mut().for_each(|opener| opener.begin());
         loop {
             if !self.hand_over(from, turn)? {
                 return Ok(Halt::Budget);
@@ -382,3 +383,6 @@ fn refused(reason: &'static str) -> Broken {
 fn broke_the_protocol(how: &str) -> Broken {
     Broken { kind: FailureKind::Protocol, cause: format!("broke the protocol: {how}") }
 }
+
+#[cfg(test)]
+mod tests;

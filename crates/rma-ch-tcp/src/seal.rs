@@ -199,6 +199,12 @@ impl Opener {
         Ok(len)
     }
 
+    /// A call begins that is to read what the system has now: that it had no more in an earlier one says nothing, since what has come
+    /// meanwhile was reported then.
+    pub(crate) fn begin(&mut self) {
+        self.is_drained = false;
+    }
+
     /// Whether the system had no more when it was asked last.
     pub(crate) fn is_drained(&self) -> bool {
         self.is_drained
