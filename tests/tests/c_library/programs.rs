@@ -86,6 +86,30 @@ fn tcp() {
     ours(plan("tcp", PATHS[3].variables, four));
 }
 
+/// Connections that prove each packet, with pieces of the usual size and with the shortest ones.
+#[test]
+fn authenticated_tcp() {
+    const NAMES: [&str; 7] = [
+        "atomic_pairs",
+        "coll_alltoall",
+        "fence_all_to_all",
+        "message_sizes",
+        "win_lock",
+        "win_pscw",
+        "win_put_rounds",
+    ];
+    let filter: fn(&Source) -> bool = |source| NAMES.contains(&source.name.as_str());
+    let usual = &[("RMA_CHANNEL", "tcp"), ("RMA_TCP_AUTHENTICATE", "1")];
+    ours(Plan { filter, ..plan("authenticated tcp", usual, every) });
+    let short = &[
+        ("RMA_CHANNEL", "tcp"),
+        ("RMA_TCP_AUTHENTICATE", "1"),
+        ("RMA_TCP_BULK_BYTES", "1"),
+        ("RMA_TCP_CHUNK_BYTES", "7"),
+    ];
+    ours(Plan { filter, ..plan("authenticated tcp, short pieces", short, four) });
+}
+
 /// Over libfabric, where it is installed: by packets, then by transfers of any length.
 #[test]
 fn ofi() {
