@@ -348,12 +348,12 @@ impl State {
             self.signs.has_to_greet.store(true, Relaxed);
         }
         if self.to_greet.len() >= MOST_TO_GREET {
-            self.greet_before_sleep();
+            self.greet_awaited();
         }
     }
 
-    /// A thread is about to sleep; says whether a peer is to be greeted first.
-    pub(super) fn greet_before_sleep(&mut self) -> bool {
+    /// Greets those that were to be greeted later; says whether there is something to send.
+    pub(super) fn greet_awaited(&mut self) -> bool {
         self.signs.has_to_greet.store(false, Relaxed);
         std::mem::take(&mut self.to_greet).into_iter().for_each(|peer| self.greet(peer));
         self.signs.is_due.load(Relaxed)

@@ -65,7 +65,7 @@ impl Upper for MessageUpper {
     }
 
     fn before_sleep(&mut self) -> bool {
-        self.signs.has_to_greet.load(Relaxed) && self.state.lock().greet_before_sleep()
+        self.signs.has_to_greet.load(Relaxed) && self.state.lock().greet_awaited()
     }
 }
 
