@@ -258,6 +258,8 @@ fn a_future_on_a_rank_that_is_lost_ends_with_an_error() {
     let ended = World::run_threads_with(2, &Configuration::default(), &sim, |world| {
         let mut window = world.allocate::<u64>(1)?;
         world.barrier()?;
+        // Rank 1 has left the barrier, in which it would answer, before there is something to answer.
+        away.wait();
         if world.rank() == 1 {
             away.wait();
             return Err(Error::new(ErrorClass::Arg, "test", "this rank leaves"));
@@ -268,7 +270,9 @@ fn a_future_on_a_rank_that_is_lost_ends_with_an_error() {
             away.wait();
             block_on(request)
         });
-        assert_eq!(end.unwrap_err().class(), ErrorClass::ProcFailed);
+        // Whichever the rank hears of first: the death, or that the job is given up because of it.
+        let class = end.unwrap_err().class();
+        assert!(matches!(class, ErrorClass::ProcFailed | ErrorClass::ProcAborted), "{class:?}");
         Ok(())
     });
     assert_eq!(ended.unwrap_err().class(), ErrorClass::Arg);
