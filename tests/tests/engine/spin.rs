@@ -1,4 +1,4 @@
-//! How a wait for packets begins: looks at the channel's memory, with neither clock nor poll until there is something.
+//! How a wait begins: looks at the channel's memory, with neither clock nor poll until there is something.
 
 use rma_core::Engine;
 use rma_core::channel::{
@@ -234,6 +234,27 @@ fn a_packet_that_is_near_costs_one_poll_and_no_clock() {
         assert_eq!(desk.polls.load(SeqCst) - polls, 1, "{near} looks");
         assert_eq!(engine.counters().progress_steps - steps, 1, "{near} looks");
         assert_eq!(desk.clock.load(SeqCst), 0, "{near} looks");
+    }
+}
+
+#[test]
+fn a_wait_for_memory_answers_a_packet_with_one_poll_and_tests_after_a_few_looks() {
+    let (engine, desk) = engine();
+    for near in [2, 20, 60] {
+        desk.looks.store(0, SeqCst);
+        desk.packet_at.store(near, SeqCst);
+        let (polls, packets) = (desk.polls.load(SeqCst), desk.packets.load(SeqCst));
+        let (mut tests, mut behind) = (0, 0);
+        let mut ready = |may_sleep: bool| {
+            assert!(!may_sleep && tests < 1000, "{near} looks, {tests} tests");
+            tests += 1;
+            behind += u32::from(desk.packets.load(SeqCst) > packets);
+            Ok((behind > 3).then_some(()))
+        };
+        engine.wait_in_memory("test", &|| "a word in memory".to_owned(), &mut ready).unwrap();
+        assert_eq!(desk.polls.load(SeqCst) - polls, 1, "{near} looks");
+        assert_eq!(desk.clock.load(SeqCst), 0, "{near} looks");
+        assert!(desk.looks.load(SeqCst) < 8 * tests, "{tests} tests in {:?} looks", desk.looks);
     }
 }
 

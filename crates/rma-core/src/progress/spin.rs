@@ -1,10 +1,12 @@
-//! A wait that only packets can end, while they are near: looks at the channel's memory, and steps only for what they find.
+//! A wait while what ends it is near: looks at the channel's memory, and steps only for what they find.
 //!
 //! A packet between two processes of a node is there within a microsecond. A step of the engine takes a good
-//! part of that, and most of it is of no use to a wait for one packet with nothing to send. So such a wait
-//! first sends what was begun, tests what it waits for, and then looks. The clock, yields and sleeps come
-//! later, with the loop of all waits ([`super::wait`]), which comes back here when it has moved something.
+//! part of that, and most of it is of no use to a wait with nothing to send. So a wait first sends what was
+//! begun, tests what it waits for, and then looks. The clock, yields and sleeps come later, with the loop of
+//! all waits ([`super::wait`]), which comes back here when it has moved something.
 //!
+//! * A wait that only packets can end tests after each packet. Any other tests after a few looks too: what
+//!   lies in shared memory is seen by tests alone, and meanwhile the process serves others by packets.
 //! * The engine is locked for a few looks at a time and let go of in between, as in that loop, so that others get it.
 //! * Another thread may bring what is waited for: the generation of [`super::wait`] shows it, and then the
 //!   loop of all waits goes on, which tests.
@@ -18,23 +20,30 @@ use crate::error::Result;
 use crate::strategy::{Counted, Next, rest};
 use std::time::Duration;
 
-/// Looks with the engine locked: about as long as a step, so that other threads wait no longer.
-const LOOKS: Counted = Counted::new(0, 23, 0);
-/// Times that the engine is locked for looks in vain: a few microseconds, after which a wait yields first.
-const ROUNDS: u32 = 12;
-/// Rounds in vain before the clock is read: most packets have come by then.
-const ROUNDS_BY_COUNT: u32 = 3;
+/// How a wait looks: in rounds, between which other threads get the engine.
+struct Pace {
+    /// Looks of a round, with the engine locked: at most about as long as a step, so that other threads wait no longer.
+    looks: Counted,
+    /// Rounds in vain: a few microseconds, after which a wait yields first.
+    rounds: u32,
+    /// Rounds in vain before the clock is read: most packets have come by then.
+    rounds_by_count: u32,
+}
+
+const FOR_PACKETS: Pace = Pace { looks: Counted::new(0, 23, 0), rounds: 12, rounds_by_count: 3 };
+/// As many looks in all; a test follows every few of them, and takes about as long.
+const FOR_MEMORY: Pace = Pace { looks: Counted::new(0, 5, 0), rounds: 48, rounds_by_count: 12 };
 /// How long the rest of the rounds may take: a look costs two loads for each peer in contact.
 const LONGEST: Duration = Duration::from_micros(6);
 /// Packets before the loop of all waits has its turn: a wait that serves others long reports its length.
 const PACKETS: u32 = 64;
 
 impl Wait<'_> {
-    /// Whether the wait begins with looks, and goes on with them behind a step that moved something: if only
-    /// packets can end it, waits spin at all, and tracing is off.
+    /// Whether the wait begins with looks, and goes on with them behind a step that moved something: if waits
+    /// spin at all, and tracing is off.
     pub(super) fn may_look(&self) -> bool {
         let spins = !self.patience.spin.is_zero() && !self.waiting.sharing.is_likely();
-        self.is_for_packets && spins && !self.observation.is_on()
+        spins && !self.observation.is_on()
     }
 
     /// Drives the engine by looks for a moment, if `looks` says so; `None` when the loop of all waits is to go on.
@@ -67,18 +76,25 @@ impl Wait<'_> {
             self.waiting.on_stepped(&mut core, moved);
             return Ok(Some(value));
         }
+        let pace = if self.is_for_packets { FOR_PACKETS } else { FOR_MEMORY };
         let (mut in_vain, mut packets, mut until) = (0, 0, None);
-        while in_vain < ROUNDS && packets < PACKETS && core.is_idle() {
-            if self.finds_packet(&core) {
+        while in_vain < pace.rounds && packets < PACKETS && core.is_idle() {
+            let has_packet = pace.looks.look_for(|| (!core.channel.is_quiet()).then_some(())).is_some();
+            let mut moved = false;
+            if has_packet {
                 if in_vain > 0 {
                     self.waiting.sharing.on_elsewhere();
                 }
-                let moved = core.step_for_packet(self.host);
+                moved = core.step_for_packet(self.host);
                 self.waiting.on_stepped(&mut core, moved);
                 seen = self.waiting.news();
-                if let Some(value) = self.test(&mut core, true, ready)? {
-                    return Ok(Some(value));
-                }
+            }
+            if (has_packet || !self.is_for_packets)
+                && let Some(value) = self.test(&mut core, true, ready)?
+            {
+                return Ok(Some(value));
+            }
+            if has_packet {
                 if !moved {
                     break;
                 }
@@ -86,7 +102,7 @@ impl Wait<'_> {
             }
             in_vain += 1;
             drop(core);
-            if in_vain >= ROUNDS_BY_COUNT {
+            if in_vain >= pace.rounds_by_count {
                 let now = self.host.now();
                 if now > *until.get_or_insert(now + LONGEST) {
                     return Ok(None);
@@ -99,10 +115,6 @@ impl Wait<'_> {
             }
         }
         Ok(None)
-    }
-
-    fn finds_packet(&self, core: &Core) -> bool {
-        LOOKS.look_for(|| (!core.channel.is_quiet()).then_some(())).is_some()
     }
 
     /// Tests what is waited for. `is_spinning` says that the wait looks again before it sleeps.
