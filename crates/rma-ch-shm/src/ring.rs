@@ -122,8 +122,10 @@ impl Producer {
     /// Puts bytes into the record under construction, `at` bytes into its payload. There must be room for them.
     pub(crate) fn put(&self, at: usize, bytes: &[u8]) {
         self.check(at, bytes.len());
-        self.ring
-            .parts(self.written, at, bytes.len(), |block, offset, part| block.write(offset, &bytes[part]));
+        if !self.ring.memory.write(self.written, at, bytes) {
+            self.ring
+                .parts(self.written, at, bytes.len(), |block, offset, part| block.write(offset, &bytes[part]));
+        }
     }
 
     /// As [`Producer::put`], with the next `len` bytes of `gather`.
@@ -219,8 +221,11 @@ impl Consumer {
 
     /// Copies payload bytes of the next record out, from `at` on. They must lie within the length of its header.
     pub(crate) fn take(&self, at: usize, into: &mut [u8]) {
-        self.ring
-            .parts(self.consumed, at, into.len(), |block, offset, part| block.read(offset, &mut into[part]));
+        if !self.ring.memory.read(self.consumed, at, into) {
+            self.ring.parts(self.consumed, at, into.len(), |block, offset, part| {
+                block.read(offset, &mut into[part]);
+            });
+        }
     }
 
     /// Copies the first `len` payload bytes of the next record to `scatter`.

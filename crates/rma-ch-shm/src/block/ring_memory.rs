@@ -4,10 +4,11 @@
 //! from then on a position picks a line by a mask, which leaves the ring nowhere.
 //!
 //! Invariants: the three words and all lines lie within the mapping, at multiples of a word's size, as long as the block lives,
-//! which this keeps alive; no reference is formed but to atomics.
+//! which this keeps alive; no reference is formed but to atomics, and bytes go through spans.
 
 use super::{Block, Word};
-use crate::layout::{LINE, RingPlace};
+use crate::layout::{LINE, RECORD_HEADER, RingPlace};
+use rma_core::mem::WriteSpan;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -81,6 +82,31 @@ impl RingMemory {
     /// Stores the first word of the line of a position.
     pub(crate) fn store_line(&self, position: u64, value: u64, ordering: Ordering) {
         self.line(position).store(value, ordering);
+    }
+
+    /// Copies payload bytes of the record at a position in, from `at` on, unless they go around the end of the lines; says whether it
+    /// has.
+    #[inline]
+    pub(crate) fn write(&self, position: u64, at: usize, bytes: &[u8]) -> bool {
+        self.run(position, at, bytes.len()).map(|run| run.write(bytes)).is_some()
+    }
+
+    /// As [`RingMemory::write`], out of the ring.
+    #[inline]
+    pub(crate) fn read(&self, position: u64, at: usize, into: &mut [u8]) -> bool {
+        self.run(position, at, into.len()).map(|run| run.as_read().read(into)).is_some()
+    }
+
+    /// So many bytes of the payload of the record at a position, if they lie side by side.
+    #[inline]
+    fn run(&self, position: u64, at: usize, len: usize) -> Option<WriteSpan> {
+        let start = (self.offset(position) + RECORD_HEADER).checked_add(at)?;
+        if start.checked_add(len)? > self.len() {
+            return None;
+        }
+        // SAFETY: the bytes are among those that the block has checked to lie in it, which lives as long as `self`; spans stay
+        // within this file's methods, and form no reference but to atomics.
+        Some(unsafe { WriteSpan::new(self.addresses.lines.add(start).cast_mut(), len) })
     }
 
     fn control(&self, word: Word) -> &AtomicU64 {
