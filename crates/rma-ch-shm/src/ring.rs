@@ -123,8 +123,9 @@ impl Producer {
     pub(crate) fn put(&self, at: usize, bytes: &[u8]) {
         self.check(at, bytes.len());
         if !self.ring.memory.write(self.written, at, bytes) {
-            self.ring
-                .parts(self.written, at, bytes.len(), |block, offset, part| block.write(offset, &bytes[part]));
+            self.ring.parts(self.written, at, bytes.len(), |block, offset, part| {
+                block.write(offset, &bytes[part])
+            });
         }
     }
 

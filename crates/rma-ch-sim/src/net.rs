@@ -57,7 +57,7 @@ impl SimNet {
     /// # Panics
     /// When there is no such rank, or its channel was handed out before.
     pub fn channel(&self, peer: Peer) -> SimChannel {
-        assert!(peer.0 < self.ranks(), "rank {peer} is not in 0..{}", self.ranks());
+        assert!(peer.0 < self.ranks(), "rank {peer} is not below {}", self.ranks());
         assert!(self.hub.take_port(peer), "the channel of rank {peer} is in use already");
         SimChannel::new(Arc::clone(&self.hub), peer)
     }
@@ -67,7 +67,7 @@ impl SimNet {
     /// # Panics
     /// When there is no such rank.
     pub fn host(&self, peer: Peer) -> SimHost {
-        assert!(peer.0 < self.ranks(), "rank {peer} is not in 0..{}", self.ranks());
+        assert!(peer.0 < self.ranks(), "rank {peer} is not below {}", self.ranks());
         SimHost::new(Arc::clone(&self.hub), peer)
     }
 

@@ -15,6 +15,7 @@ use crate::silence::LOOKS;
 use crate::socket;
 use crate::sys;
 use crate::unauthenticated::Heard;
+use rma_core::Below;
 use rma_core::channel::{Failure, FailureKind};
 use rma_core::ids::Peer;
 use std::io;
@@ -42,7 +43,8 @@ impl TcpChannel {
             return Err(unreachable(format!("process {peer} is this process")));
         }
         if peer.0 >= self.identity.size {
-            return Err(unreachable(format!("process {peer} is not in 0..{}", self.identity.size)));
+            let among = Below(self.identity.size.into());
+            return Err(unreachable(format!("process {peer} is not in {among}")));
         }
         match self.dial(peer) {
             Ok(dial) => {

@@ -214,7 +214,7 @@ impl Error {
     /// A rank that is outside of its group; `argument` names what was given.
     #[cold]
     pub fn rank_outside(call: &'static str, argument: &str, rank: i64, size: u32) -> Self {
-        let cause = format!("{argument} {rank} is not in 0..{size}");
+        let cause = format!("{argument} {rank} is not in {}", Below(size.into()));
         let error = Self::new(ErrorClass::Rank, call, cause).with_limit(size.into());
         match u32::try_from(rank) {
             Ok(rank) => error.about(Rank(rank)),
@@ -295,6 +295,19 @@ impl Error {
     }
 }
 
+/// The numbers from 0 on that are below this one, as messages name them: by the first and the last.
+#[derive(Clone, Copy, Debug)]
+pub struct Below(pub u64);
+
+impl fmt::Display for Below {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.checked_sub(1) {
+            None => f.write_str("an empty range"),
+            Some(last) => write!(f, "0 to {last}"),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} ({})", self.0.call, self.0.cause, self.0.class)
@@ -316,8 +329,9 @@ mod tests {
     #[test]
     fn an_error_is_one_pointer_and_says_all_it_knows() {
         assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
-        let error = Error::new(ErrorClass::Rank, "put", "target rank 7 is not in 0..4");
-        assert_eq!(error.to_string(), "put: target rank 7 is not in 0..4 (MPI_ERR_RANK)");
+        let error = Error::new(ErrorClass::Rank, "put", "target rank 7 is not in 0 to 3");
+        assert_eq!(error.to_string(), "put: target rank 7 is not in 0 to 3 (MPI_ERR_RANK)");
         assert_eq!(error.in_call("rput").call(), "rput");
+        assert_eq!([0, 1, 9].map(|limit| Below(limit).to_string()), ["an empty range", "0 to 0", "0 to 8"]);
     }
 }

@@ -38,4 +38,4 @@ pub mod window;
 pub mod wire;
 
 pub use engine::{Engine, ExternalWait, Inquiry};
-pub use error::{Error, ErrorClass, Result};
+pub use error::{Below, Error, ErrorClass, Result};

@@ -456,21 +456,21 @@ mod tests {
     fn wrong_ranks_and_ranges_are_named() {
         let three = group(&[4, 2, 9]);
         for (end, class, text) in [
-            (three.incl(&[0, 3]), ErrorClass::Rank, "rank 3 is not in 0..3"),
+            (three.incl(&[0, 3]), ErrorClass::Rank, "rank 3 is not in 0 to 2"),
             (three.incl(&[1, 1]), ErrorClass::Rank, "rank 1 is named twice"),
-            (three.excl(&[7]), ErrorClass::Rank, "rank 7 is not in 0..3"),
+            (three.excl(&[7]), ErrorClass::Rank, "rank 7 is not in 0 to 2"),
             (three.range_incl(&[[0, 2, 0]]), ErrorClass::Arg, "a stride of 0 does not lead from 0 to 2"),
             (three.range_incl(&[[2, 0, 1]]), ErrorClass::Arg, "a stride of 1 does not lead from 2 to 0"),
-            (three.range_incl(&[[0, 4, 2]]), ErrorClass::Rank, "rank 4 is not in 0..3"),
-            (three.range_incl(&[[-1, 1, 1]]), ErrorClass::Rank, "rank -1 is not in 0..3"),
+            (three.range_incl(&[[0, 4, 2]]), ErrorClass::Rank, "rank 4 is not in 0 to 2"),
+            (three.range_incl(&[[-1, 1, 1]]), ErrorClass::Rank, "rank -1 is not in 0 to 2"),
             (three.range_excl(&[[0, 2, 1], [1, 1, 1]]), ErrorClass::Rank, "rank 1 is named twice"),
-            (three.range_incl(&[[0, i32::MAX, 1]]), ErrorClass::Rank, "rank 3 is not in 0..3"),
+            (three.range_incl(&[[0, i32::MAX, 1]]), ErrorClass::Rank, "rank 3 is not in 0 to 2"),
         ] {
             let error = end.unwrap_err();
             assert_eq!((error.class(), error.cause()), (class, text));
         }
         let error = three.translate(&[5], &Group::empty()).unwrap_err();
-        assert_eq!(error.to_string(), "group_translate_ranks: rank 5 is not in 0..3 (MPI_ERR_RANK)");
+        assert_eq!(error.to_string(), "group_translate_ranks: rank 5 is not in 0 to 2 (MPI_ERR_RANK)");
     }
 
     #[test]

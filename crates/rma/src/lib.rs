@@ -84,6 +84,8 @@ pub use group::{Comparison, Group};
 pub use join::{Allgather, Start};
 pub use log::log_to_stderr;
 pub use rma_ch_sim::SimConfig;
+#[doc(hidden)]
+pub use rma_core::Below;
 pub use rma_core::{Error, ErrorClass, Result};
 #[cfg(feature = "derive")]
 pub use rma_derive::Element;

@@ -351,7 +351,7 @@ fn wrong_calls_name_what_is_wrong() {
         refused(window.flush_all(), RmaSync, &["flush_all", "no epoch is open"]);
         refused(window.sync(), RmaSync, &["win_sync", "no epoch is open"]);
         refused(window.start(&[other, other], Assert::NONE), Group, &["start", "more than once"]);
-        refused(window.post_to(&[Rank(2)], Assert::NONE), BadRank, &["post", "0..2"]);
+        refused(window.post_to(&[Rank(2)], Assert::NONE), BadRank, &["post", "0 to 1"]);
         refused(window.start(&[other], Assert::NO_PUT), BadAssert, &["start"]);
         refused(window.lock_all(Assert::NO_STORE), BadAssert, &["lock_all"]);
         rank.barrier();

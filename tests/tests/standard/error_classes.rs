@@ -35,7 +35,7 @@ const CASES: &[Case] = &[
         name: "a displacement unit of nothing",
         provoke: |rank, _| allocate(rank, 8, 0),
         class: ErrorClass::Disp,
-        words: &["win_create", "displacement unit 0", "1..=9223372036854775807"],
+        words: &["win_create", "displacement unit 0", "1 to 9223372036854775807"],
     },
     Case {
         name: "an assertion that a fence does not take",
@@ -202,7 +202,7 @@ const CASES: &[Case] = &[
         name: "a target outside the group",
         provoke: |_, window| window.lock(Shared, Rank(77), Assert::NONE),
         class: ErrorClass::Rank,
-        words: &["lock", "rank 77", "0..2"],
+        words: &["lock", "rank 77", "0 to 1"],
     },
 ];
 

@@ -91,7 +91,7 @@ fn ranks_that_are_not_in_the_group() {
         let window = filled(rank);
         for outsider in [3, 4, u32::MAX - 1] {
             let target = Rank(outsider);
-            let words = [&*format!("rank {outsider}"), "0..3"];
+            let words = [&*format!("rank {outsider}"), "0 to 2"];
             refused(window.lock(Shared, target, Assert::NONE), ErrorClass::Rank, &words);
             refused(window.unlock(target), ErrorClass::Rank, &words);
             refused(window.flush(target), ErrorClass::Rank, &words);
@@ -389,8 +389,8 @@ fn windows_that_cannot_be() {
             for (len, unit, class, words) in [
                 (u64::MAX, 1, ErrorClass::Size, ["18446744073709551615", "9223372036854775807"]),
                 (1 << 63, 1, ErrorClass::Size, ["9223372036854775808", "9223372036854775807"]),
-                (8, 0, ErrorClass::Disp, ["unit 0", "1..="]),
-                (8, u64::MAX, ErrorClass::Disp, ["18446744073709551615", "1..="]),
+                (8, 0, ErrorClass::Disp, ["unit 0", "1 to 9"]),
+                (8, u64::MAX, ErrorClass::Disp, ["18446744073709551615", "1 to 9"]),
             ] {
                 if rank.me == 1 {
                     refused(create(len, unit), class, &words);

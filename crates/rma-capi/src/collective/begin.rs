@@ -13,7 +13,7 @@ use rma::raw::{
     AllGather, AllReduce, Barrier, Broadcast, Exchange, Gather, Given, Link, Machine, PersistentStart,
     Reduce, ReduceScatter, Scan, Scatter, ShortAllToAll,
 };
-use rma::{Communicator, Error, ErrorClass, Result};
+use rma::{Below, Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
 use std::slice::from_ref;
 
@@ -120,7 +120,11 @@ impl Call {
 
     fn root(self, root: c_int) -> Result<u32> {
         u32::try_from(root).ok().filter(|root| (*root as usize) < self.size()).ok_or_else(|| {
-            Error::new(ErrorClass::Root, "", format!("root is {root}, but must be in 0..{}", self.size()))
+            Error::new(
+                ErrorClass::Root,
+                "",
+                format!("root is {root}, but must be in {}", Below(self.size() as u64)),
+            )
         })
     }
 

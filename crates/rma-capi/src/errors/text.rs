@@ -43,7 +43,7 @@ texts! {
     MPI_ERR_BAD_FILE: "invalid file name";
     MPI_ERR_BASE: "invalid base address";
     MPI_ERR_CONVERSION: "error in a data conversion function";
-    MPI_ERR_DISP: "invalid displacement unit";
+    MPI_ERR_DISP: "invalid displacement or displacement unit";
     MPI_ERR_DUP_DATAREP: "data representation is defined already";
     MPI_ERR_FILE_EXISTS: "file exists";
     MPI_ERR_FILE_IN_USE: "file is in use";

@@ -5,7 +5,7 @@ use crate::abi::*;
 use crate::communicator::{Partners, TAG_UB};
 use crate::request::Status;
 use rma::raw::{Received, Scope, Waiting};
-use rma::{Error, ErrorClass, Result};
+use rma::{Below, Error, ErrorClass, Result};
 use rma_core::ids::Peer;
 use std::ffi::c_int;
 
@@ -73,12 +73,13 @@ fn peer(partners: &Partners, name: &str, rank: c_int) -> Result<Peer> {
     match u32::try_from(rank) {
         Ok(rank) if rank < size => partners.peer(rank),
         _ => {
-            Err(Error::new(ErrorClass::Rank, "", format!("{name} is rank {rank}, which is not in 0..{size}")))
+            let cause = format!("{name} is rank {rank}, which is not in {}", Below(size.into()));
+            Err(Error::new(ErrorClass::Rank, "", cause))
         }
     }
 }
 
 fn tag_of(tag: c_int, besides: &str) -> Result<u64> {
     u64::try_from(tag)
-        .map_err(|_| Error::new(ErrorClass::Tag, "", format!("tag {tag} is not in 0..={TAG_UB}{besides}")))
+        .map_err(|_| Error::new(ErrorClass::Tag, "", format!("tag {tag} is not in 0 to {TAG_UB}{besides}")))
 }

@@ -1,7 +1,7 @@
 //! Grids of ranks (MPI 5.0 §8.5.1): coordinates in row-major order, the last dimension fastest.
 
 use crate::abi::MPI_UNDEFINED;
-use rma::{Error, ErrorClass, Result};
+use rma::{Below, Error, ErrorClass, Result};
 use std::ffi::c_int;
 
 /// A grid.
@@ -68,8 +68,8 @@ impl Cartesian {
         let mut rank = 0;
         for (place, coord) in coords.iter().enumerate() {
             let within = self.wrapped(place, i64::from(*coord)).ok_or_else(|| {
-                let dim = self.dims[place];
-                let cause = format!("coords[{place}] is {coord}, which is not in 0..{dim}, and not periodic");
+                let among = Below(self.dims[place].into());
+                let cause = format!("coords[{place}] is {coord}, which is not in {among}, and not periodic");
                 Error::new(ErrorClass::Arg, "", cause)
             })?;
             rank = rank * self.dims[place] + within;
@@ -84,7 +84,8 @@ impl Cartesian {
     pub(crate) fn shift(&self, rank: u32, direction: c_int, disp: c_int) -> Result<[Option<u32>; 2]> {
         let place = usize::try_from(direction).ok().filter(|place| *place < self.dims.len());
         let place = place.ok_or_else(|| {
-            let cause = format!("direction is {direction}, which is not in 0..{}", self.dims.len());
+            let cause =
+                format!("direction is {direction}, which is not in {}", Below(self.dims.len() as u64));
             Error::new(ErrorClass::Dims, "", cause)
         })?;
         let (here, step) = (i64::from(self.coords(rank)[place]), i64::from(disp));

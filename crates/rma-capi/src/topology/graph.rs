@@ -1,6 +1,6 @@
 //! Graphs of ranks: those that every rank knows whole (MPI 5.0 §8.5.3), and those of which each knows its own edges (§8.5.4).
 
-use rma::{Error, ErrorClass, Result};
+use rma::{Below, Error, ErrorClass, Result};
 use std::ffi::c_int;
 
 /// A graph as `MPI_Graph_create` gives it.
@@ -49,7 +49,8 @@ impl Graph {
         let edges = edges(index.last().map_or(0, |last| *last as usize))?;
         let is_node = |edge: &c_int| usize::try_from(*edge).is_ok_and(|edge| edge < nodes);
         if let Some(place) = edges.iter().position(|edge| !is_node(edge)) {
-            return refuse(format!("edges[{place}] is {}, which is not in 0..{nodes}", edges[place]));
+            let among = Below(nodes as u64);
+            return refuse(format!("edges[{place}] is {}, which is not in {among}", edges[place]));
         }
         Ok(Self { index, edges })
     }
@@ -73,7 +74,7 @@ impl Graph {
     pub(crate) fn neighbors(&self, rank: c_int) -> Result<&[c_int]> {
         let nodes = self.index.len();
         let Some(place) = usize::try_from(rank).ok().filter(|rank| *rank < nodes) else {
-            let cause = format!("rank is {rank}, which is not in 0..{nodes}");
+            let cause = format!("rank is {rank}, which is not in {}", Below(nodes as u64));
             return Err(Error::new(ErrorClass::Rank, "", cause));
         };
         let start = if place == 0 { 0 } else { self.index[place - 1] };
@@ -89,7 +90,8 @@ impl Side {
     pub(crate) fn new(name: &str, ranks: Vec<c_int>, weights: Option<Vec<c_int>>, size: u32) -> Result<Self> {
         let is_rank = |rank: &c_int| u32::try_from(*rank).is_ok_and(|rank| rank < size);
         if let Some(place) = ranks.iter().position(|rank| !is_rank(rank)) {
-            let cause = format!("{name}[{place}] is {}, which is not in 0..{size}", ranks[place]);
+            let cause =
+                format!("{name}[{place}] is {}, which is not in {}", ranks[place], Below(size.into()));
             return Err(Error::new(ErrorClass::Rank, "", cause));
         }
         let weights = weights.unwrap_or_else(|| vec![1; ranks.len()]);

@@ -180,6 +180,7 @@ pub(crate) fn check(
         Rule::IfLocked(rank) => match facts.lock {
             RankLock::Held => Ok(()),
             RankLock::Changing => Err(changing(rank)),
+            RankLock::No if locks == 1 => Err(format!("rank {rank} is not locked; another rank is")),
             RankLock::No => Err(format!("rank {rank} is not locked; {locks} other ranks are")),
         },
         Rule::IfStarted(rank) if !facts.is_started => {
@@ -240,10 +241,11 @@ fn missing(state: Epoch, call: Call) -> String {
 /// What has to be closed first.
 fn busy(state: Epoch, locks: u64, open: &OpenEpoch) -> String {
     match state {
-        Epoch::PerTarget => {
-            let rank = open.locked.map_or_else(String::new, |r| format!(" (rank {r} is locked)"));
-            format!("{locks} locks are held{rank}: call unlock first")
-        }
+        Epoch::PerTarget => match (locks, open.locked) {
+            (1, Some(rank)) => format!("rank {rank} is locked: call unlock first"),
+            (_, Some(rank)) => format!("{locks} locks are held (rank {rank} is locked): call unlock first"),
+            (_, None) => format!("{locks} locks are held: call unlock first"),
+        },
         Epoch::LockAllCalled | Epoch::LockAllIssued | Epoch::LockAllGranted => {
             "all ranks are locked: call unlock_all first".to_owned()
         }

@@ -90,7 +90,7 @@ impl WindowSpec {
             return Err(Error::new(ErrorClass::Size, call, cause));
         }
         if self.unit() == 0 || self.unit() > isize::MAX as u64 {
-            let cause = format!("displacement unit {} is not in 1..={}", self.unit(), isize::MAX);
+            let cause = format!("displacement unit {} is not in 1 to {}", self.unit(), isize::MAX);
             return Err(Error::new(ErrorClass::Disp, call, cause));
         }
         Ok(())

@@ -9,7 +9,7 @@ use crate::elements::{as_bytes, copy_into, from_bytes};
 use crate::runtime::CollectiveRequest;
 use crate::window::{Element, Number, ReduceOp, has_size};
 use rma_core::kernel::Kernel;
-use rma_core::{Error, ErrorClass, Result};
+use rma_core::{Below, Error, ErrorClass, Result};
 use std::sync::Arc;
 
 impl Communicator {
@@ -274,7 +274,7 @@ impl Communicator {
         if root < self.size() {
             return Ok(());
         }
-        let cause = format!("root {root} is not in 0..{}", self.size());
+        let cause = format!("root {root} is not in {}", Below(self.size().into()));
         self.runtime().noted(Err(Error::new(ErrorClass::Root, call, cause)))
     }
 }

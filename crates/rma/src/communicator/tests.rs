@@ -204,9 +204,9 @@ fn ranks_that_are_not_there_are_named_and_wrong_lengths_too() {
             world.probe(Some(7), None).unwrap_err(),
         ];
         let texts = errors.map(|error| error.to_string());
-        assert_eq!(texts[0], "send: rank 2 is not in 0..2 (MPI_ERR_RANK)");
-        assert_eq!(texts[1], "receive: rank 5 is not in 0..2 (MPI_ERR_RANK)");
-        assert_eq!(texts[2], "probe: rank 7 is not in 0..2 (MPI_ERR_RANK)");
+        assert_eq!(texts[0], "send: rank 2 is not in 0 to 1 (MPI_ERR_RANK)");
+        assert_eq!(texts[1], "receive: rank 5 is not in 0 to 1 (MPI_ERR_RANK)");
+        assert_eq!(texts[2], "probe: rank 7 is not in 0 to 1 (MPI_ERR_RANK)");
         world.send(1 - world.rank(), 3, &[1u8; 5])?;
         let envelope = loop {
             if let Some(envelope) = world.probe(None, Some(3))? {

@@ -8,7 +8,7 @@ use crate::collective::{
     Swap, Then, join, split,
 };
 use crate::runtime::CollectiveRequest;
-use rma_core::{Error, ErrorClass, Result};
+use rma_core::{Below, Error, ErrorClass, Result};
 use std::sync::Arc;
 
 /// The root of a collective between two groups, as each rank names it (MPI 4.1 §6.2.3).
@@ -254,7 +254,8 @@ impl Intercommunicator {
     fn check_root(&self, root: Root, call: &'static str) -> Result<()> {
         match root {
             Root::Remote(rank) if rank >= self.remote().size() => {
-                let cause = format!("root {rank} is not in 0..{} of the remote group", self.remote().size());
+                let among = Below(self.remote().size().into());
+                let cause = format!("root {rank} is not in {among} of the remote group");
                 Err(Error::new(ErrorClass::Root, call, cause))
             }
             _ => Ok(()),

@@ -6,7 +6,7 @@ use crate::group::{Comparison, Group};
 use crate::message::{Making, Plane, Scope};
 use crate::runtime::Runtime;
 use rma_core::ids::{Peer, Rank};
-use rma_core::{Error, ErrorClass, Result, host};
+use rma_core::{Below, Error, ErrorClass, Result, host};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -118,7 +118,8 @@ impl Intercommunicator {
     /// `MPI_ERR_RANK` when there is no such rank.
     pub fn peer(&self, rank: u32) -> Result<Peer> {
         self.remote.peer(rank).ok_or_else(|| {
-            let cause = format!("rank {rank} is not in 0..{} of the remote group", self.remote.size());
+            let among = Below(self.remote.size().into());
+            let cause = format!("rank {rank} is not in {among} of the remote group");
             Error::new(ErrorClass::Rank, "comm_rank", cause)
                 .about(Rank(rank))
                 .with_limit(self.remote.size().into())

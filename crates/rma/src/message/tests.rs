@@ -439,7 +439,7 @@ fn dropped_requests_leave_nothing_behind() {
 fn wrong_processes_are_named() {
     let net = Net::new(2, &config(0, 1), 1, MIN_PACKET, 9);
     let error = net.messengers[0].begin_send(Peer(2), SCOPE, 0, Vec::new()).unwrap_err();
-    assert_eq!(error.to_string(), "send: process 2 is not in 0..2 (MPI_ERR_RANK)");
+    assert_eq!(error.to_string(), "send: process 2 is not in 0 to 1 (MPI_ERR_RANK)");
     assert!(net.messengers[0].begin_receive(SCOPE, Some(Peer(9)), None, 0).is_err());
 }
 

@@ -1,7 +1,7 @@
 //! Ranks as a program has them: integers of any type, or none.
 
 use rma_core::ids::Rank;
-use rma_core::{Error, ErrorClass, Result};
+use rma_core::{Below, Error, ErrorClass, Result};
 
 /// What names a rank of a window: an integer of any common type, or an `Option` of one.
 ///
@@ -69,7 +69,7 @@ pub(super) fn group<R: IntoRank>(ranks: &[R], call: &'static str) -> Result<Vec<
 
 #[cold]
 fn impossible(call: &'static str, number: i128) -> Error {
-    Error::new(ErrorClass::Rank, call, format!("rank {number} is not in 0..{}", Rank::NULL.0))
+    Error::new(ErrorClass::Rank, call, format!("rank {number} is not in {}", Below(Rank::NULL.0.into())))
 }
 
 #[cfg(test)]
@@ -87,6 +87,6 @@ mod tests {
         for error in [(-1i32).into_rank("t"), u32::MAX.into_rank("t"), (1u64 << 32).into_rank("t")] {
             assert_eq!(error.unwrap_err().class(), ErrorClass::Rank);
         }
-        assert_eq!((-3i8).into_rank("put").unwrap_err().cause(), "rank -3 is not in 0..4294967295");
+        assert_eq!((-3i8).into_rank("put").unwrap_err().cause(), "rank -3 is not in 0 to 4294967294");
     }
 }

@@ -7,7 +7,7 @@ use crate::errors::{Failure, Raiser};
 use crate::message::partitioned::{Partitions, receive_init, send_init};
 use crate::process::Process;
 use crate::request::{Request, get};
-use rma::{Error, ErrorClass, Result};
+use rma::{Below, Error, ErrorClass, Result};
 use std::ffi::c_int;
 
 entry! {
@@ -94,7 +94,8 @@ fn make_ready(
 fn place(request: &Request, partition: c_int) -> Result<usize> {
     let count = request.parts()?.count();
     usize::try_from(partition).ok().filter(|place| *place < count).ok_or_else(|| {
-        Error::new(ErrorClass::Arg, "", format!("partition is {partition}, which is not in 0..{count}"))
+        let cause = format!("partition is {partition}, which is not in {}", Below(count as u64));
+        Error::new(ErrorClass::Arg, "", cause)
     })
 }
 

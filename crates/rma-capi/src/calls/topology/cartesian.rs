@@ -7,7 +7,7 @@ use crate::communicator::Comm;
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::topology::{Cartesian, Topology, balance, by_node};
-use rma::{Error, ErrorClass, Result};
+use rma::{Below, Error, ErrorClass, Result};
 use std::ffi::c_int;
 
 entry! {
@@ -85,7 +85,7 @@ entry! {
     ) raises Raiser::Comm(comm); |process| {
         let grid = grid_of(process.comm(comm)?)?;
         let Some(rank) = u32::try_from(rank).ok().filter(|rank| *rank < grid.cells()) else {
-            let cause = format!("rank is {rank}, which is not in 0..{}", grid.cells());
+            let cause = format!("rank is {rank}, which is not in {}", Below(grid.cells().into()));
             return Err(Error::new(ErrorClass::Rank, "", cause));
         };
         check_room(maxdims, grid)?;
