@@ -120,11 +120,8 @@ impl Call {
 
     fn root(self, root: c_int) -> Result<u32> {
         u32::try_from(root).ok().filter(|root| (*root as usize) < self.size()).ok_or_else(|| {
-            Error::new(
-                ErrorClass::Root,
-                "",
-                format!("root is {root}, but must be in {}", Below(self.size() as u64)),
-            )
+            let cause = format!("root is {root}, but must be in {}", Below(self.size() as u64));
+            Error::new(ErrorClass::Root, "", cause)
         })
     }
 

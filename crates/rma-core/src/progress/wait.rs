@@ -340,8 +340,8 @@ impl Wait<'_> {
 
     /// Spins until the channel's memory shows something, or it is time for a step. Keeps the engine locked
     /// for a packet that it has found, but not twice in a row, for other threads want the engine too, and not
-    /// at the first look: a channel that does not know is never quiet. Only a wait for packets looks: what
-    /// lies in shared memory otherwise is seen by steps alone.
+    /// at the first look: a channel that does not know is never quiet. Only a wait for packets looks here: any
+    /// other tests what it waits for with each step.
     fn look<'c>(&self, core: MutexGuard<'c, Core>, was_held: bool) -> Option<MutexGuard<'c, Core>> {
         if self.is_for_packets && core.is_idle() {
             let mut looks = 0;
