@@ -59,6 +59,14 @@ impl RuntimeUpper {
         Self { messages, started, running: Vec::new(), seen: 0 }
     }
 
+    /// What has ended by a packet is no news where no collective runs: one that begins later is stepped for that, and a step
+    /// that takes a packet makes all threads look.
+    fn pass_over(&mut self) {
+        if self.running.is_empty() {
+            self.seen = self.messages.events();
+        }
+    }
+
     /// Steps the collectives, if one of them may find something new; says whether there was something new for
     /// any of them.
     fn step_collectives(&mut self) -> bool {
@@ -80,7 +88,9 @@ impl RuntimeUpper {
 
 impl Upper for RuntimeUpper {
     fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
-        self.messages.packet(from, lane, bytes)
+        let delivery = self.messages.packet(from, lane, bytes);
+        self.pass_over();
+        delivery
     }
 
     fn bulk(&mut self, from: Peer, lane: Lane, head: &[u8], body_len: u64) -> Placement {
@@ -89,6 +99,7 @@ impl Upper for RuntimeUpper {
 
     fn bulk_received(&mut self, from: Peer, lane: Lane) {
         self.messages.bulk_received(from, lane);
+        self.pass_over();
     }
 
     fn bulk_sent(&mut self, token: BulkToken) {
@@ -123,6 +134,10 @@ impl Upper for RuntimeUpper {
         moved
     }
 
+    fn wants_advance(&self) -> bool {
+        self.is_due()
+    }
+
     fn is_due(&self) -> bool {
         self.messages.is_due() || self.messages.events() != self.seen || self.started.is_some()
     }
@@ -131,5 +146,80 @@ impl Upper for RuntimeUpper {
 impl fmt::Debug for RuntimeUpper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RuntimeUpper").field("running", &self.running.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{MessageConfig, Messenger, Plane, Scope};
+    use rma_ch_sim::{Latency, SimConfig, SimNet};
+    use rma_core::channel::{Budget, Sink};
+
+    const SCOPE: Scope = Scope { context: 1, plane: Plane::User };
+
+    /// Hands messages to a runtime's protocol.
+    struct Desk<'a>(&'a mut RuntimeUpper);
+
+    impl Sink for Desk<'_> {
+        fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
+            self.0.packet(from, lane, bytes)
+        }
+
+        fn bulk(&mut self, from: Peer, lane: Lane, head: &[u8], body_len: u64) -> Placement {
+            self.0.bulk(from, lane, head, body_len)
+        }
+
+        fn bulk_received(&mut self, from: Peer, lane: Lane) {
+            self.0.bulk_received(from, lane);
+        }
+
+        fn bulk_sent(&mut self, _: BulkToken) {}
+
+        fn writable(&mut self, _: Peer, _: Lane) {}
+
+        fn failed(&mut self, _: Peer, _: Failure) {}
+    }
+
+    /// A collective without an end.
+    struct Endless;
+
+    impl Step for Endless {
+        fn step(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_message_that_ends_is_due_to_collectives_alone() {
+        let net = SimNet::virtual_time(2, SimConfig::default(), Latency::default(), 1);
+        let mut channels = [0, 1].map(|me| net.channel(Peer(me)));
+        let messengers = [0, 1].map(|me| Messenger::new(Peer(me), 2, &MessageConfig::default()));
+        let started = Arc::new(StartedCollectives::default());
+        let mut sender = messengers[0].upper();
+        let mut receiver = RuntimeUpper::new(messengers[1].upper(), Arc::clone(&started));
+        for is_running in [false, true] {
+            let mut receive = messengers[1].begin_receive(SCOPE, Some(Peer(0)), Some(1), 8).unwrap();
+            drop(messengers[0].begin_send(Peer(1), SCOPE, 1, vec![7]).unwrap());
+            if is_running {
+                started.push(Arc::new(Endless));
+            }
+            receiver.advance(&mut channels[1]);
+            let mut rounds = 0;
+            let end = loop {
+                sender.advance(&mut channels[0]);
+                for channel in &mut channels {
+                    let _ = channel.poll(&mut Desk(&mut receiver), Budget { packets: 8, bytes: 1 << 20 });
+                }
+                if let Some(end) = receive.test() {
+                    break end;
+                }
+                net.advance();
+                rounds += 1;
+                assert!(rounds < 100, "the message never came");
+            };
+            assert_eq!(end.unwrap().data, Some(vec![7]));
+            assert_eq!((receiver.is_due(), receiver.wants_advance()), (is_running, is_running));
+        }
     }
 }

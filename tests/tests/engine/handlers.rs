@@ -24,11 +24,20 @@ struct Notes {
     owed: Vec<Peer>,
     answered: u32,
     failures: Vec<Failure>,
+    received: u32,
+    /// How often there was a chance to send.
+    chances: u32,
+    /// Whether nothing is to be sent because of a packet.
+    is_silent: bool,
 }
 
 impl Upper for Echo {
     fn packet(&mut self, from: Peer, _: Lane, _: &[u8]) -> Delivery {
-        self.0.lock().unwrap().owed.push(from);
+        let mut notes = self.0.lock().unwrap();
+        notes.received += 1;
+        if !notes.is_silent {
+            notes.owed.push(from);
+        }
         Delivery::Accepted
     }
 
@@ -46,13 +55,18 @@ impl Upper for Echo {
 
     fn advance(&mut self, channel: &mut dyn Channel) -> bool {
         let mut notes = self.0.lock().unwrap();
-        let Notes { owed, answered, .. } = &mut *notes;
+        let Notes { owed, answered, chances, .. } = &mut *notes;
+        *chances += 1;
         let before = owed.len();
         owed.retain(|peer| {
             channel.send(*peer, Lane::Response, &header(Protocol::Message)) != Ok(Room::Granted)
         });
         *answered += (before - owed.len()) as u32;
         before > owed.len()
+    }
+
+    fn wants_advance(&self) -> bool {
+        !self.0.lock().unwrap().is_silent
     }
 }
 
@@ -158,6 +172,26 @@ fn an_answer_of_a_protocol_above_leaves_in_the_step_that_brought_the_question() 
             assert!(polls < 100, "the question never came");
         }
         scene.until("the answer came", &mut Taken::default(), |_, taken| taken.0 == 1);
+    }
+}
+
+#[test]
+fn a_protocol_above_that_a_packet_gives_nothing_to_send_has_one_chance_in_that_step() {
+    for is_silent in [false, true] {
+        let mut scene = Scene::new(&Setup::packets(2));
+        scene.echo.0.lock().unwrap().is_silent = is_silent;
+        scene.send(&header(Protocol::Message));
+        let chances = |scene: &Scene| scene.echo.0.lock().unwrap().chances;
+        let (mut before, mut polls) = (chances(&scene), 0);
+        scene.engine.poll();
+        while scene.echo.0.lock().unwrap().received == 0 {
+            before = chances(&scene);
+            scene.engine.poll();
+            polls += 1;
+            assert!(polls < 100, "the packet never came");
+        }
+        let expected = if is_silent { 1 } else { 2 };
+        assert_eq!(chances(&scene) - before, expected, "is_silent: {is_silent}");
     }
 }
 

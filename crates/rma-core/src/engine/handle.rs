@@ -116,7 +116,8 @@ impl Engine {
         self.0.has_one_caller.store(true, Relaxed);
     }
 
-    pub(crate) fn has_one_caller(&self) -> bool {
+    /// Whether that was promised: then no other thread waits in a call while one calls.
+    pub fn has_one_caller(&self) -> bool {
         self.0.has_one_caller.load(Relaxed)
     }
 

@@ -31,7 +31,7 @@ impl Sink for Dispatch<'_> {
     fn packet(&mut self, from: Peer, lane: Lane, bytes: &[u8]) -> Delivery {
         match check_header(bytes) {
             Ok(Protocol::OneSided) => {}
-            Ok(Protocol::Message) => return self.above().packet(from, lane, bytes),
+            Ok(Protocol::Message) => return self.above(|upper| upper.packet(from, lane, bytes)),
             Err(reason) => return Delivery::Refused(reason),
         }
         let delivery = match lane {
@@ -50,7 +50,7 @@ impl Sink for Dispatch<'_> {
         match check_header(head) {
             Ok(Protocol::OneSided) => {}
             Ok(Protocol::Message) => {
-                let placement = self.above().bulk(from, lane, head, body_len);
+                let placement = self.above(|upper| upper.bulk(from, lane, head, body_len));
                 if matches!(placement, Placement::Into(_)) {
                     self.state.receiving.insert((from, lane), Receiving::Upper);
                 }
@@ -68,7 +68,7 @@ impl Sink for Dispatch<'_> {
     fn bulk_received(&mut self, from: Peer, lane: Lane) {
         match self.state.receiving.remove(&(from, lane)) {
             None => {}
-            Some(Receiving::Upper) => self.above().bulk_received(from, lane),
+            Some(Receiving::Upper) => self.above(|upper| upper.bulk_received(from, lane)),
             Some(Receiving::Request(incoming)) => {
                 let Some(mut context) = self.borrow(incoming.request().window) else { return };
                 let (state, window) = context.split();
@@ -85,7 +85,7 @@ impl Sink for Dispatch<'_> {
 
     fn bulk_sent(&mut self, token: BulkToken) {
         if token.0 & UPPER_TOKEN != 0 {
-            return self.above().bulk_sent(token);
+            return self.above(|upper| upper.bulk_sent(token));
         }
         match self.state.bulks.try_remove(token.0 as usize) {
             None | Some(BulkOwner::Transfer { .. }) => {}
@@ -129,16 +129,18 @@ impl Sink for Dispatch<'_> {
             let (state, window) = context.split();
             locks::release(&mut state.wake_ups, &mut state.counters, window, peer, kind);
         }
-        self.above().failed(peer, &failure);
+        self.upper.failed(peer, &failure);
+        self.state.needs_step = true;
         self.state.lost.insert(peer, failure);
     }
 }
 
 impl Dispatch<'_> {
-    /// The protocol above, which may have something to send afterwards.
-    fn above(&mut self) -> &mut dyn Upper {
-        self.state.needs_step = true;
-        self.upper
+    /// Delivers something to the protocol above.
+    fn above<T>(&mut self, deliver: impl FnOnce(&mut dyn Upper) -> T) -> T {
+        let answer = deliver(self.upper);
+        self.state.needs_step |= self.upper.wants_advance();
+        answer
     }
 
     fn request(&mut self, from: Peer, bytes: &[u8]) -> Result<Delivery, &'static str> {

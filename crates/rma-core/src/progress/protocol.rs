@@ -24,13 +24,18 @@ pub trait Upper: Send {
     /// A peer is lost.
     fn failed(&mut self, peer: Peer, failure: &Failure);
 
-    /// Sends what is queued and has room; says whether anything was sent. Called when a step of the engine
-    /// begins, and once more when the step has delivered something to this protocol or found room for it.
+    /// Sends what is queued and has room; says whether anything was sent. Called when a step of the engine begins, and once more
+    /// when it has found room, or has delivered something and [`Upper::wants_advance`].
     fn advance(&mut self, channel: &mut dyn Channel) -> bool;
 
     /// Whether something was begun since the last [`Upper::advance`], so that a waiter must not sleep yet.
     fn is_due(&self) -> bool {
         false
+    }
+
+    /// Whether there may be something to send because of what was delivered.
+    fn wants_advance(&self) -> bool {
+        true
     }
 
     /// A thread is about to sleep; says whether there is something to send first.

@@ -25,16 +25,13 @@ pub(crate) struct Core {
 impl Core {
     /// Advances everything once; answers whether anything moved.
     pub(crate) fn step(&mut self, host: &dyn Host) -> bool {
-        self.state.counters.on_progress_steps(1);
-        self.state.needs_step = false;
-        let moved = self.send(host);
+        let moved = self.step_to_send(host);
         self.receive(host) || moved
     }
 
     /// The first half of a step: sends what was begun, and takes nothing; answers whether anything moved.
     pub(crate) fn step_to_send(&mut self, host: &dyn Host) -> bool {
         self.state.counters.on_progress_steps(1);
-        self.state.needs_step = false;
         self.send(host)
     }
 
@@ -46,26 +43,24 @@ impl Core {
 
     /// Takes what has arrived, and answers it.
     fn receive(&mut self, host: &dyn Host) -> bool {
-        let budget = Budget {
-            packets: self.state.config.poll_packets as u32,
-            bytes: self.state.config.poll_bytes as usize,
-        };
-        let mut sink =
-            Dispatch { state: &mut self.state, windows: &mut self.windows, upper: &mut *self.upper };
-        let polled = self.channel.poll(&mut sink, budget);
-        if !polled.is_idle() {
-            // What has arrived, bulk bodies too, is answered in the same step, so an answer waits for no
-            // later call. This poll takes no packets: those are the next step's, and a channel need not ask
-            // the system for them.
-            let has_sent = !self.is_idle() && {
-                self.state.needs_step = false;
-                self.send(host)
-            };
+        let has_moved = self.poll(self.state.config.poll_packets as u32);
+        if has_moved {
+            // What has arrived, bulk bodies too, is answered in the same step, so an answer waits for no later call. The poll
+            // behind it takes no packets: those are the next step's, and a channel need not ask the system for them.
+            let has_sent = !self.is_idle() && self.send(host);
             if (has_sent || self.channel.keeps_packets()) && !self.channel.is_quiet() {
                 let _ = self.flush();
             }
         }
-        !polled.is_idle()
+        has_moved
+    }
+
+    /// Moves what the channel has, and takes at most so many packets; answers whether anything moved.
+    fn poll(&mut self, packets: u32) -> bool {
+        let budget = Budget { packets, bytes: self.state.config.poll_bytes as usize };
+        let mut sink =
+            Dispatch { state: &mut self.state, windows: &mut self.windows, upper: &mut *self.upper };
+        !self.channel.poll(&mut sink, budget).is_idle()
     }
 
     /// Whether something was begun that no step has tried to send yet.
@@ -83,14 +78,12 @@ impl Core {
 
     /// Sends what lies in the channel, without taking a packet; answers whether anything moved.
     pub(crate) fn flush(&mut self) -> bool {
-        let budget = Budget { packets: 0, bytes: self.state.config.poll_bytes as usize };
-        let mut sink =
-            Dispatch { state: &mut self.state, windows: &mut self.windows, upper: &mut *self.upper };
-        !self.channel.poll(&mut sink, budget).is_idle()
+        self.poll(0)
     }
 
     fn send(&mut self, host: &dyn Host) -> bool {
         let mut moved = false;
+        self.state.needs_step = false;
         self.state.forget_past();
         self.state.ask_if_woken(&mut self.windows);
         if !self.state.early.is_empty() {

@@ -214,7 +214,9 @@ impl Runtime {
         } else {
             self.engine.poll_in_short_calls();
         }
-        self.engine.wake_waiters();
+        if !self.engine.has_one_caller() {
+            self.engine.wake_waiters();
+        }
     }
 
     /// Zeroed memory at a multiple of `align`, a power of two up to a huge page, that the other processes of the
