@@ -8,8 +8,8 @@ pub use crate::collective::{
 };
 pub use crate::intercommunicator::{Intercommunicator, Root};
 pub use crate::message::{
-    MatchedMessage, MessageId, Messenger, Plane, ReceiveRequest, Received, Scope, SendMode, SendRequest,
-    ShortReceive, Waiting,
+    MatchedMessage, MessageId, Messenger, Plane, ReceiveMemory, ReceiveRequest, Received, Scope, SendMemory,
+    SendMode, SendRequest, ShortReceive, Waiting,
 };
 pub use crate::runtime::{CollectiveRequest, Runtime};
 pub use rma_core::fork::{end_child as end_forked_child, is_child as is_forked_child, when_forked};

@@ -58,7 +58,7 @@ pub struct Link {
     messenger: Messenger,
     group: Group,
     /// All that the collective may concern.
-    whole: Group,
+    whole: Arc<Group>,
     scope: Scope,
     number: u64,
     step: u8,
@@ -99,7 +99,7 @@ impl Link {
     /// The link of collective number `number` of its scope and group.
     pub fn new(messenger: Messenger, group: Group, scope: Scope, number: u64) -> Self {
         messenger.enter(scope, number);
-        let whole = group.clone();
+        let whole = Arc::new(group.clone());
         Self { messenger, group, whole, scope, number, step: 0, is_wide: false, root: 0 }
     }
 
@@ -157,7 +157,7 @@ impl Link {
     /// The partners of this rank in rounds and trees, among all or among the ranks of a part.
     fn partners(&self) -> Vec<Peer> {
         let mut partners = vec![self.group.peer(Rank(self.root))];
-        for group in [&self.whole, &self.group] {
+        for group in [&*self.whole, &self.group] {
             let (me, size) = (u64::from(group.me().0), u64::from(group.size()));
             let distances = (0..u32::BITS).map(|bit| 1u64 << bit).take_while(|distance| *distance < size);
             let ranks =
@@ -193,7 +193,7 @@ impl Link {
     /// As [`Link::within`], for a collective that concerns only that group.
     #[must_use]
     pub fn apart(&self, group: Group) -> Self {
-        Self { whole: group.clone(), ..self.within(group) }
+        Self { whole: Arc::new(group.clone()), ..self.within(group) }
     }
 
     /// A part of the collective whose messages do not mix with those of its other parts; for collectives made of some.

@@ -217,7 +217,7 @@ impl Messenger {
         let mut hasher = FxHasher::default();
         (0..parts.size()).for_each(|rank| hasher.write_u32(parts.peer(Rank(rank)).0));
         let (parent, part) = (parts.context(), hasher.finish() | 1);
-        let count = &mut self.state.lock().absences.counts;
+        let count = &mut self.lock().absences.counts;
         let count = count.entry(parent).or_default().entry((tag, part)).or_default();
         *count = count.wrapping_add(1);
         Making { parent, number: u64::from(tag) << 32 | u64::from(*count), part }
@@ -225,7 +225,7 @@ impl Messenger {
 
     /// This process's part in a making has failed; these may have what is made. The engine is to be stepped afterwards.
     pub(crate) fn fail_making(&self, making: Making, members: impl Iterator<Item = Peer>) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let Absences { failed_here, askers, failed_elsewhere, .. } = &mut state.absences;
         failed_here.insert(making);
         failed_elsewhere.remove(&making);
@@ -240,7 +240,7 @@ impl Messenger {
 
     /// This process has ended its part in a making, and is not to get what is made.
     pub(crate) fn leave_making(&self, making: Making) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.absences.failed_elsewhere.remove(&making);
         state.absences.askers.remove(&making);
     }
@@ -248,7 +248,7 @@ impl Messenger {
     /// This process has made the communicator of this context, which is open by now; between two groups there is also the making of
     /// the other one, with its ranks.
     pub(crate) fn note_made(&self, making: Making, other: Option<(Making, Vec<Peer>)>, context: u64) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let Some(members) = state.deaths.circle(context).cloned() else { return };
         let (other, remote) = other.map_or_else(Default::default, |(making, remote)| (Some(making), remote));
         let has_dead = state.dead_in(&members).is_some();
@@ -277,7 +277,7 @@ impl Messenger {
     /// This process has made the communicator of this context, and lets go of it: it counts as absent there.
     pub(crate) fn disown(&self, context: u64) {
         let made = {
-            let state = self.state.lock();
+            let state = self.lock();
             state.absences.communicators.get(&context).map(|made| (made.makings.0, made.members.clone()))
         };
         if let Some((making, members)) = made {
@@ -290,7 +290,7 @@ impl Messenger {
 impl Messenger {
     /// Whether nothing is kept of communicators.
     pub(super) fn has_forgotten_makings(&self) -> bool {
-        let absences = &self.state.lock().absences;
+        let absences = &self.lock().absences;
         absences.made.is_empty() && absences.communicators.is_empty() && absences.of.is_empty()
     }
 }

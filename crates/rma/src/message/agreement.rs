@@ -293,7 +293,7 @@ impl Messenger {
     /// Gives this process's vote in an agreement of a group, about 64 of its ranks from `first` on. What the vote says of
     /// failures, and how far this process has come, is filled in here. The engine is to be stepped afterwards.
     pub(crate) fn vote(&self, group: &Group, number: u64, first: u32, vote: Ballot) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let name = Name { context: group.context(), number };
         let vote = Ballot {
             acknowledged: bits(group, first, &|peer| state.has_acknowledged(group, peer)),
@@ -317,7 +317,7 @@ impl Messenger {
 
     /// What was agreed upon, once, when it is decided.
     pub(crate) fn take_agreed(&self, context: u64, number: u64) -> Option<Ballot> {
-        let agreements = &mut self.state.lock().agreements;
+        let agreements = &mut self.lock().agreements;
         let name = Name { context, number };
         let one = agreements.of.get_mut(&name)?;
         let ballot = one.decided?;

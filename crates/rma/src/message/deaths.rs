@@ -38,6 +38,7 @@ use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The processes known to have died, and what is still to be done about it.
@@ -239,25 +240,25 @@ impl Messenger {
     /// hold any lock: a step that makes contact asks the launcher for an address, with the state's lock held,
     /// and may read of a death then.
     pub(crate) fn hear_of_death(&self, peer: Peer) {
-        self.signs.reported.lock().push(peer);
+        self.signs().reported.lock().push(peer);
         // The step that takes this back looks into the list afterwards.
-        self.signs.is_due.store(true, Relaxed);
+        self.signs().is_due.store(true, Relaxed);
     }
 
     /// Others than a channel or the launcher have found a process dead.
     pub fn hear_of_loss(&self, peer: Peer) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.on_reported_death(peer);
     }
 
     /// Others hear of deaths by this process, because no launcher tells them.
     pub(crate) fn pass_deaths_on(&self) {
-        self.state.lock().deaths.passes_on = true;
+        self.lock().deaths.passes_on = true;
     }
 
     /// A communicator of these processes is in use from now on: receives from any source wait for them.
     pub(crate) fn open(&self, group: &Group) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let context = group.context();
         let entry = state.deaths.circles.entry(context);
         let handles = &mut entry.or_insert_with(|| (group.clone(), 0)).1;
@@ -270,7 +271,7 @@ impl Messenger {
 
     /// One handle of a communicator is gone.
     pub(crate) fn close(&self, context: u64) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if let Entry::Occupied(mut entry) = state.deaths.circles.entry(context) {
             entry.get_mut().1 -= 1;
             if entry.get().1 == 0 {
@@ -288,10 +289,10 @@ impl Messenger {
 
     /// As [`Messenger::failed`], of the peers for which this is true.
     pub(crate) fn failed_of(&self, is_of: &dyn Fn(Peer) -> bool) -> Vec<Peer> {
-        if !self.signs.has_losses.load(Relaxed) {
+        if !self.signs().has_losses.load(Relaxed) {
             return Vec::new();
         }
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.hear();
         state.deaths.known.iter().copied().filter(|peer| is_of(*peer)).collect()
     }
@@ -300,7 +301,7 @@ impl Messenger {
     /// many are.
     pub(crate) fn acknowledge(&self, group: &Group, most: usize) -> usize {
         let failed = self.failed(group).len().min(most);
-        let acknowledged = &mut self.state.lock().deaths.acknowledged;
+        let acknowledged = &mut self.lock().deaths.acknowledged;
         if failed == 0 {
             return acknowledged.get(&group.context()).copied().unwrap_or_default();
         }
@@ -312,7 +313,7 @@ impl Messenger {
     /// Those of the failed of a communicator that are acknowledged.
     pub(crate) fn acknowledged(&self, group: &Group) -> Vec<Peer> {
         let mut failed = self.failed(group);
-        failed.truncate(self.state.lock().deaths.acknowledged_of(group.context()));
+        failed.truncate(self.lock().deaths.acknowledged_of(group.context()));
         failed
     }
 
@@ -321,10 +322,10 @@ impl Messenger {
     /// # Errors
     /// `MPIX_ERR_REVOKED`; `MPIX_ERR_PROC_FAILED`, with one that has died.
     pub(crate) fn check_circle(&self, circle: &Group) -> Result<()> {
-        if !self.signs.has_losses.load(Relaxed) {
+        if !self.signs().has_losses.load(Relaxed) {
             return Ok(());
         }
-        let state = self.state.lock();
+        let state = self.lock();
         if state.revoked.contains(&circle.context()) {
             return Err(revoked_error("collective"));
         }
@@ -337,10 +338,10 @@ impl Messenger {
     /// # Errors
     /// `MPIX_ERR_REVOKED`; `MPIX_ERR_PROC_FAILED` when it is lost; `MPI_ERR_PROC_ABORTED` when it has ended its part.
     pub fn check_source(&self, scope: Scope, source: Option<Peer>) -> Result<()> {
-        if source.is_none() && !self.signs.has_losses.load(Relaxed) {
+        if source.is_none() && !self.signs().has_losses.load(Relaxed) {
             return Ok(());
         }
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let fault = state.revocation(scope, "probe").or_else(|| match source {
             Some(source) => {
                 state.greet(source);
@@ -357,16 +358,16 @@ impl Messenger {
 
 impl SendRequest {
     /// The same as a part of a collective of these processes, which fails when one of them has died.
-    pub(crate) fn among(mut self, circle: &Group) -> Self {
-        self.circle = Some(circle.clone());
+    pub(crate) fn among(mut self, circle: &Arc<Group>) -> Self {
+        self.circle = Some(Arc::clone(circle));
         self
     }
 }
 
 impl ReceiveRequest {
     /// As [`SendRequest::among`].
-    pub(crate) fn among(mut self, circle: &Group) -> Self {
-        self.circle = Some(circle.clone());
+    pub(crate) fn among(mut self, circle: &Arc<Group>) -> Self {
+        self.circle = Some(Arc::clone(circle));
         self
     }
 }

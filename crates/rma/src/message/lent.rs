@@ -17,7 +17,6 @@ use super::memory::Sink;
 use super::packet::Scope;
 use super::request::RequestId;
 use super::state::{Kind, Receive, Request, State, Waiting};
-use rma_core::datatype::Scatter;
 use rma_core::ids::Peer;
 use rma_core::mem::WriteSpan;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -137,7 +136,7 @@ impl State {
     /// The request of a receive that is not in matching any more: the lent one becomes one now.
     pub(super) fn as_request(&mut self, id: RequestId) -> RequestId {
         let Some(lent) = self.lent.as_mut().filter(|_| id == RequestId::LENT) else { return id };
-        let sink = Sink::Memory(Scatter::span(lent.memory));
+        let sink = Sink::Memory(lent.memory.into());
         let kind = Kind::Receive(Receive::Posted { pattern: lent.pattern, sink });
         let id = self.requests.insert(Request { kind, is_abandoned: false });
         lent.stage = Stage::Request(id);

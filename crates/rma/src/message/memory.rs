@@ -10,13 +10,32 @@ use rma_core::{Error, ErrorClass, Result};
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::Arc;
 
+/// Memory of a caller that a message is sent from. What lies in one piece is kept as that: a gather is four times as long as all
+/// else of a request, and each request is moved and looked at more often than its bytes.
+#[derive(Debug)]
+pub enum SendMemory {
+    /// In one piece.
+    Span(ReadSpan),
+    /// In several pieces.
+    Pieces(Box<Gather>),
+}
+
+/// Memory of a caller that a message is received into, likewise.
+#[derive(Debug)]
+pub enum ReceiveMemory {
+    /// In one piece.
+    Span(WriteSpan),
+    /// In several pieces.
+    Pieces(Box<Scatter>),
+}
+
 /// A message to send.
 #[derive(Debug)]
 pub(super) enum Payload {
     Owned(Vec<u8>),
     /// For one message to many.
     Shared(Arc<Vec<u8>>),
-    Memory(Gather),
+    Memory(SendMemory),
 }
 
 /// Room for a message.
@@ -26,10 +45,10 @@ pub(super) enum Sink {
     Owned {
         limit: u64,
     },
-    Memory(Scatter),
+    Memory(ReceiveMemory),
     /// The memory if the message is just as long, otherwise a buffer as for [`Sink::Owned`].
     Exact {
-        room: Scatter,
+        room: ReceiveMemory,
         limit: u64,
     },
 }
@@ -43,12 +62,85 @@ pub(super) enum Landing {
     Discard(Error),
 }
 
+impl From<ReadSpan> for SendMemory {
+    fn from(span: ReadSpan) -> Self {
+        Self::Span(span)
+    }
+}
+
+impl From<Gather> for SendMemory {
+    /// The bytes that the gather has left.
+    fn from(gather: Gather) -> Self {
+        match gather.peek(usize::MAX) {
+            Some(span) if span.len() as u64 == gather.remaining() => Self::Span(span),
+            _ => Self::Pieces(Box::new(gather)),
+        }
+    }
+}
+
+impl From<WriteSpan> for ReceiveMemory {
+    fn from(span: WriteSpan) -> Self {
+        Self::Span(span)
+    }
+}
+
+impl From<Scatter> for ReceiveMemory {
+    /// The bytes that the scatter has left.
+    fn from(scatter: Scatter) -> Self {
+        match scatter.peek(usize::MAX) {
+            Some(span) if span.len() as u64 == scatter.remaining() => Self::Span(span),
+            _ => Self::Pieces(Box::new(scatter)),
+        }
+    }
+}
+
+impl SendMemory {
+    fn len(&self) -> usize {
+        match self {
+            Self::Span(span) => span.len(),
+            Self::Pieces(gather) => gather.remaining() as usize, // memory is not longer than a `usize` can say
+        }
+    }
+
+    fn gather(&self) -> Gather {
+        match self {
+            Self::Span(span) => Gather::span(*span),
+            Self::Pieces(gather) => Gather::clone(gather),
+        }
+    }
+}
+
+impl ReceiveMemory {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Span(span) => span.len() as u64,
+            Self::Pieces(scatter) => scatter.remaining(),
+        }
+    }
+
+    /// Stores a message that is not longer.
+    fn write(&mut self, message: &[u8]) {
+        match self {
+            Self::Span(span) => span.part(0, message.len()).write(message),
+            Self::Pieces(scatter) => scatter.write(message),
+        }
+    }
+
+    /// Room for its first `len` bytes.
+    fn into_scatter(self, len: u64) -> Scatter {
+        match self {
+            Self::Span(span) => Scatter::span(span.part(0, len as usize)), // not longer than the span
+            Self::Pieces(mut scatter) => scatter.split_to(len),
+        }
+    }
+}
+
 impl Payload {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Owned(bytes) => bytes.len(),
             Self::Shared(bytes) => bytes.len(),
-            Self::Memory(gather) => gather.remaining() as usize, // memory is not longer than a `usize` can say
+            Self::Memory(memory) => memory.len(),
         }
     }
 
@@ -58,7 +150,7 @@ impl Payload {
             _ if self.len() == 0 => {}
             Self::Owned(bytes) => channel.fill(Source::Bytes(bytes)),
             Self::Shared(bytes) => channel.fill(Source::Bytes(bytes)),
-            Self::Memory(gather) => channel.fill(Source::Memory(&mut gather.clone())),
+            Self::Memory(memory) => channel.fill(Source::Memory(&mut memory.gather())),
         }
     }
 
@@ -73,15 +165,15 @@ impl Payload {
             Self::Owned(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
             // SAFETY: as above; no holder of the shared vector can change it while the payload is kept.
             Self::Shared(bytes) => Gather::span(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) }),
-            Self::Memory(gather) => gather.clone(),
+            Self::Memory(memory) => memory.gather(),
         }
     }
 
     /// Makes it independent of its caller's memory, of which it keeps a copy.
     pub(super) fn detach(&mut self) {
-        if let Self::Memory(gather) = self {
-            let mut bytes = vec![0; gather.remaining() as usize];
-            gather.clone().read(&mut bytes);
+        if let Self::Memory(memory) = self {
+            let mut bytes = vec![0; memory.len()];
+            memory.gather().read(&mut bytes);
             *self = Self::Owned(bytes);
         }
     }
@@ -91,8 +183,8 @@ impl Payload {
         match self {
             Self::Owned(bytes) => sink.store(bytes),
             Self::Shared(bytes) => sink.store(bytes),
-            Self::Memory(gather) => {
-                let mut gather = gather.clone();
+            Self::Memory(memory) => {
+                let mut gather = memory.gather();
                 let (mut landing, mut scatter) = sink.land(gather.remaining());
                 match &mut landing {
                     Landing::Memory => drop(gather.transfer(&mut scatter)),
@@ -109,7 +201,7 @@ impl Sink {
     fn room(&self) -> u64 {
         match self {
             Self::Owned { limit } => *limit,
-            Self::Memory(scatter) => scatter.remaining(),
+            Self::Memory(memory) => memory.len(),
             Self::Exact { limit, .. } => *limit,
         }
     }
@@ -117,7 +209,7 @@ impl Sink {
     /// Which of the two an exact one is for a message of `len` bytes.
     fn chosen(self, len: u64) -> Self {
         match self {
-            Self::Exact { room, .. } if room.remaining() == len => Self::Memory(room),
+            Self::Exact { room, .. } if room.len() == len => Self::Memory(room),
             Self::Exact { limit, .. } => Self::Owned { limit },
             other => other,
         }
@@ -137,7 +229,7 @@ impl Sink {
         self.check(message.len() as u64)?;
         match self {
             Self::Memory(room) => room.write(message),
-            Self::Exact { room, .. } if room.remaining() == message.len() as u64 => room.write(message),
+            Self::Exact { room, .. } if room.len() == message.len() as u64 => room.write(message),
             Self::Owned { .. } | Self::Exact { .. } => {
                 let mut bytes = Vec::new();
                 bytes.try_reserve_exact(message.len()).map_err(|_| no_memory(message.len()))?;
@@ -158,7 +250,7 @@ impl Sink {
                 let span = unsafe { WriteSpan::new(bytes.as_mut_ptr(), bytes.len()) };
                 Ok((Landing::Owned(bytes), Scatter::span(span)))
             }
-            Self::Memory(mut scatter) => Ok((Landing::Memory, scatter.split_to(len))),
+            Self::Memory(memory) => Ok((Landing::Memory, memory.into_scatter(len))),
         });
         prepared.unwrap_or_else(|error| (Landing::Discard(error), Scatter::discard(len)))
     }

@@ -3,15 +3,15 @@
 use super::config::MessageConfig;
 use super::lent::{Lending, Outcome};
 use super::matching::{Arrived, Pattern};
-use super::memory::{Payload, Sink};
+use super::memory::{Payload, ReceiveMemory, SendMemory, Sink};
 use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
+use super::seen::Seen;
 use super::send_request::SendRequest;
 use super::state::{Kind, Received, SendMode, Signs, State, Waiting};
 use super::upper::MessageUpper;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rma_core::channel::Channel;
-use rma_core::datatype::{Gather, Scatter};
 use rma_core::host::Group;
 use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
@@ -24,29 +24,33 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 ///
 /// Nothing here waits or sends: calls begin something, the engine's steps move it, and the request tells when it has ended.
 #[derive(Clone)]
-pub struct Messenger {
-    pub(super) state: Arc<Mutex<State>>,
-    pub(super) signs: Arc<Signs>,
+pub struct Messenger(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    signs: Arc<Signs>,
 }
 
 /// A message that is waited for. Dropping it withdraws it, unless the message is under way already.
 #[must_use]
 pub struct ReceiveRequest {
-    state: Arc<Mutex<State>>,
+    messenger: Messenger,
     id: RequestId,
     /// As for a send.
-    pub(super) circle: Option<Group>,
+    seen: Seen,
+    /// As for a send.
+    pub(super) circle: Option<Arc<Group>>,
     /// As for a send.
     is_over: bool,
     /// The message that did not fit.
-    refused: Option<Waiting>,
+    refused: Option<Box<Waiting>>,
 }
 
 /// A message that was taken out of matching (`MPI_Mprobe`) and is to be received by this handle. Dropping it drops the
 /// message.
 #[must_use]
 pub struct MatchedMessage {
-    state: Arc<Mutex<State>>,
+    messenger: Messenger,
     waiting: Waiting,
     arrived: Option<Arrived>,
 }
@@ -72,12 +76,20 @@ impl Messenger {
     /// The messenger of process `me` in a job of `size`.
     pub fn new(me: Peer, size: u32, config: &MessageConfig) -> Self {
         let state = State::new(me, size, config);
-        Self { signs: Arc::clone(&state.signs), state: Arc::new(Mutex::new(state)) }
+        Self(Arc::new(Shared { signs: Arc::clone(&state.signs), state: Mutex::new(state) }))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock()
+    }
+
+    pub(super) fn signs(&self) -> &Signs {
+        &self.0.signs
     }
 
     /// The protocol to hand to the engine.
     pub fn upper(&self) -> MessageUpper {
-        MessageUpper::new(Arc::clone(&self.state))
+        MessageUpper::new(self.clone())
     }
 
     /// Begins to send `message`.
@@ -116,7 +128,7 @@ impl Messenger {
         self.begin(to, scope, tag, Payload::Shared(message), SendMode::Standard)
     }
 
-    /// Begins to send a message from where it lies, contiguous or not: the bytes that the gather has left.
+    /// Begins to send a message from where it lies, contiguous or not.
     ///
     /// # Errors
     /// As for [`Messenger::begin_send`].
@@ -128,10 +140,10 @@ impl Messenger {
         to: Peer,
         scope: Scope,
         tag: u64,
-        message: Gather,
+        message: impl Into<SendMemory>,
         mode: SendMode,
     ) -> Result<SendRequest> {
-        self.begin(to, scope, tag, Payload::Memory(message), mode)
+        self.begin(to, scope, tag, Payload::Memory(message.into()), mode)
     }
 
     /// As [`Messenger::begin_send_from`], for memory whose gather may be used until the request has ended or
@@ -141,9 +153,9 @@ impl Messenger {
         to: Peer,
         scope: Scope,
         tag: u64,
-        message: Gather,
+        message: impl Into<SendMemory>,
     ) -> Result<SendRequest> {
-        self.begin(to, scope, tag, Payload::Memory(message), SendMode::Standard)
+        self.begin(to, scope, tag, Payload::Memory(message.into()), SendMode::Standard)
     }
 
     /// Sends a short message on the channel of this process at once, if nothing is before it; see
@@ -156,7 +168,7 @@ impl Messenger {
         message: ReadSpan,
         channel: &mut dyn Channel,
     ) -> bool {
-        self.state.lock().try_send(to, Label { scope, tag }, message, channel)
+        self.lock().try_send(to, Label { scope, tag }, message, channel)
     }
 
     /// The same past a step of the engine, on its channel.
@@ -179,8 +191,9 @@ impl Messenger {
         payload: Payload,
         mode: SendMode,
     ) -> Result<SendRequest> {
-        let id = self.state.lock().begin_send(to, Label { scope, tag }, payload, mode)?;
-        Ok(SendRequest::new(&self.state, id))
+        let mut state = self.lock();
+        let id = state.begin_send(to, Label { scope, tag }, payload, mode)?;
+        Ok(SendRequest::new(self, id, Seen::at_begin(&state, id)))
     }
 
     /// Begins to receive a message of at most `limit` bytes from `source` with `tag`; `None` is any.
@@ -205,14 +218,15 @@ impl Messenger {
     /// # Safety
     /// The memory must stay writable, and no reference to it may be formed, until the request has ended,
     /// which [`ReceiveRequest::test`] says; dropping the request earlier does not end it.
+    #[inline]
     pub unsafe fn begin_receive_into(
         &self,
         scope: Scope,
         source: Option<Peer>,
         tag: Option<u64>,
-        memory: Scatter,
+        memory: impl Into<ReceiveMemory>,
     ) -> Result<ReceiveRequest> {
-        self.begin_into(Pattern { scope, source, tag }, Sink::Memory(memory))
+        self.begin_into(Pattern { scope, source, tag }, Sink::Memory(memory.into()))
     }
 
     /// Begins to receive a message from `source` with `tag` into `room` if it is just as long, and otherwise, up to a limit,
@@ -223,16 +237,18 @@ impl Messenger {
         scope: Scope,
         source: Peer,
         tag: u64,
-        room: Scatter,
+        room: impl Into<ReceiveMemory>,
         limit: u64,
     ) -> Result<ReceiveRequest> {
         let pattern = Pattern { scope, source: Some(source), tag: Some(tag) };
-        self.begin_into(pattern, Sink::Exact { room, limit })
+        self.begin_into(pattern, Sink::Exact { room: room.into(), limit })
     }
 
+    #[inline]
     fn begin_into(&self, pattern: Pattern, sink: Sink) -> Result<ReceiveRequest> {
-        let id = self.state.lock().begin_receive(pattern, sink)?;
-        Ok(ReceiveRequest::new(&self.state, id))
+        let mut state = self.lock();
+        let id = state.begin_receive(pattern, sink)?;
+        Ok(ReceiveRequest::new(self, id, Seen::at_begin(&state, id)))
     }
 
     /// Receives a short message into lent memory, now or while the caller waits for it; see [`crate::raw::Runtime::try_receive`].
@@ -246,7 +262,7 @@ impl Messenger {
         tag: Option<u64>,
         memory: WriteSpan,
     ) -> Option<Result<Waiting, Lent<'_>>> {
-        match self.state.lock().lend(Pattern { scope, source, tag }, memory) {
+        match self.lock().lend(Pattern { scope, source, tag }, memory) {
             Lending::Received(waiting) => Some(Ok(waiting)),
             Lending::Posted => Some(Err(Lent { messenger: self, is_over: false })),
             Lending::SlowPath => None,
@@ -255,31 +271,27 @@ impl Messenger {
 
     /// The first message that such a receive would take, without taking it.
     pub fn probe(&self, scope: Scope, source: Option<Peer>, tag: Option<u64>) -> Option<Waiting> {
-        let state = self.state.lock();
+        let state = self.lock();
         let arrived = state.matcher.peek_arrived(Pattern { scope, source, tag })?;
         Some(arrived.waiting())
     }
 
     /// As [`Messenger::probe`], and takes the message out of matching: only the returned handle can receive it.
     pub fn take(&self, scope: Scope, source: Option<Peer>, tag: Option<u64>) -> Option<MatchedMessage> {
-        let arrived = self.state.lock().matcher.take_arrived(Pattern { scope, source, tag })?;
-        Some(MatchedMessage {
-            state: Arc::clone(&self.state),
-            waiting: arrived.waiting(),
-            arrived: Some(arrived),
-        })
+        let arrived = self.lock().matcher.take_arrived(Pattern { scope, source, tag })?;
+        Some(MatchedMessage { messenger: self.clone(), waiting: arrived.waiting(), arrived: Some(arrived) })
     }
 
     /// Says that this process begins no message any more, but for those of [`Scope::LAST`]: to `peers`, and to all that it
     /// has had contact with. Those of them that wait for a message of it get an error.
     pub fn say_farewell(&self, peers: impl Iterator<Item = Peer>) {
-        self.state.lock().say_farewell(peers);
+        self.lock().say_farewell(peers);
     }
 
     /// Whose messages the receives of these planes wait for: a clause such as `process 3`.
     pub(crate) fn waits_for(&self, planes: &[Plane]) -> Option<String> {
         const MOST_NAMED: usize = 8;
-        let awaited = self.state.lock().matcher.awaited(planes);
+        let awaited = self.lock().matcher.awaited(planes);
         let name = |source: &Option<Peer>| match source {
             Some(peer) => format!("process {peer}"),
             None => "any process".to_owned(),
@@ -291,27 +303,27 @@ impl Messenger {
 
     /// Whether everything that was sent to others has left this process.
     pub fn has_sent_all(&self) -> bool {
-        self.state.lock().has_sent_all()
+        self.lock().has_sent_all()
     }
 
     /// Says whether ranks outnumber cores: before the first collective, and on all processes of the job the same.
     pub(crate) fn set_oversubscribed(&self, is_oversubscribed: bool) {
-        self.signs.is_oversubscribed.store(is_oversubscribed, Relaxed);
+        self.signs().is_oversubscribed.store(is_oversubscribed, Relaxed);
     }
 
     /// What [`Messenger::set_oversubscribed`] has said last.
     pub(crate) fn is_oversubscribed(&self) -> bool {
-        self.signs.is_oversubscribed.load(Relaxed)
+        self.signs().is_oversubscribed.load(Relaxed)
     }
 
     /// Whether there is something to send that no step has seen yet.
     pub(crate) fn is_due(&self) -> bool {
-        self.signs.is_due.load(Relaxed)
+        self.signs().is_due.load(Relaxed)
     }
 
     /// Packets of messages that have been given to the channels so far.
     pub fn packets_sent(&self) -> u64 {
-        self.state.lock().packets_sent
+        self.lock().packets_sent
     }
 }
 
@@ -330,20 +342,21 @@ impl MatchedMessage {
     ///
     /// # Safety
     /// As for [`Messenger::begin_receive_into`].
-    pub unsafe fn begin_receive_into(self, memory: Scatter) -> ReceiveRequest {
-        self.begin_into(Sink::Memory(memory))
+    pub unsafe fn begin_receive_into(self, memory: impl Into<ReceiveMemory>) -> ReceiveRequest {
+        self.begin_into(Sink::Memory(memory.into()))
     }
 
     fn begin_into(mut self, sink: Sink) -> ReceiveRequest {
         let arrived = self.arrived.take().expect("only this and the drop take it, once");
-        let id = self.state.lock().begin_receive_of(arrived, sink);
-        ReceiveRequest::new(&self.state, id)
+        let mut state = self.messenger.lock();
+        let id = state.begin_receive_of(arrived, sink);
+        ReceiveRequest::new(&self.messenger, id, Seen::at_begin(&state, id))
     }
 }
 
 impl ReceiveRequest {
-    fn new(state: &Arc<Mutex<State>>, id: RequestId) -> Self {
-        Self { state: Arc::clone(state), id, circle: None, is_over: false, refused: None }
+    fn new(messenger: &Messenger, id: RequestId, seen: Seen) -> Self {
+        Self { messenger: messenger.clone(), id, seen, circle: None, is_over: false, refused: None }
     }
 
     pub(super) fn id(&self) -> RequestId {
@@ -355,7 +368,7 @@ impl ReceiveRequest {
     /// # Errors
     /// The request, which goes on.
     pub fn cancel(mut self) -> Result<(), Self> {
-        let is_cancelled = self.state.lock().cancel(self.id);
+        let is_cancelled = self.messenger.lock().cancel(self.id);
         self.is_over |= is_cancelled;
         if is_cancelled { Ok(()) } else { Err(self) }
     }
@@ -363,25 +376,28 @@ impl ReceiveRequest {
     /// Lets go of the caller's memory, if no channel writes it now; says whether the caller may do with it what it wants. The
     /// message is dropped.
     pub(crate) fn release(&mut self) -> bool {
-        self.is_over || self.state.lock().release(self.id)
+        self.is_over || self.messenger.lock().release(self.id)
     }
 
     /// The message that the receive ended with, but did not take, because it is too long; known after
     /// [`ReceiveRequest::test`] has told the error.
     pub fn refused(&self) -> Option<Waiting> {
-        self.refused
+        self.refused.as_deref().copied()
     }
 
     /// How the receive ended, once, if it has. An error of class `MPIX_ERR_PROC_FAILED_PENDING` is no end: a
     /// possible source has failed, and each call says so until the failure is acknowledged.
     pub fn test(&mut self) -> Option<Result<Received>> {
-        let end = self.state.lock().end_of(self.id, self.circle.as_ref())?;
+        if !self.seen.is_news(self.messenger.signs()) {
+            return None;
+        }
+        let end = self.messenger.lock().end_of(self.id, self.circle.as_deref())?;
         self.is_over = !matches!(&end, Err(error) if error.class() == ErrorClass::ProcFailedPending);
         match end {
             Err(error) => Some(Err(error)),
             Ok(Kind::Received(end)) => Some(end),
             Ok(Kind::Refused(waiting, error)) => {
-                self.refused = Some(waiting);
+                self.refused = Some(Box::new(waiting));
                 Some(Err(error))
             }
             Ok(other) => unreachable!("a receive does not end as {other:?}"),
@@ -392,16 +408,18 @@ impl ReceiveRequest {
 impl Lent<'_> {
     /// Whether it has gone on, as one load tells.
     pub(crate) fn has_moved(&self) -> bool {
-        self.messenger.signs.lent_has_moved.load(Acquire)
+        self.messenger.signs().lent_has_moved.load(Acquire)
     }
 
     /// How it went on, once, if it has.
     pub(crate) fn test(&mut self) -> Option<ShortReceive> {
-        let outcome = self.messenger.state.lock().take_lent()?;
+        let outcome = self.messenger.lock().take_lent()?;
         self.is_over = true;
         Some(match outcome {
             Outcome::Received(waiting) => ShortReceive::Message(waiting),
-            Outcome::Request(id) => ShortReceive::Request(ReceiveRequest::new(&self.messenger.state, id)),
+            Outcome::Request(id) => {
+                ShortReceive::Request(ReceiveRequest::new(self.messenger, id, Seen::default()))
+            }
         })
     }
 }
@@ -409,7 +427,7 @@ impl Lent<'_> {
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.messenger.state.lock().withdraw_lent();
+            self.messenger.lock().withdraw_lent();
         }
     }
 }
@@ -418,7 +436,7 @@ impl Drop for MatchedMessage {
     /// A message that is not wanted is received and dropped, so that its sender does not wait for ever.
     fn drop(&mut self) {
         if let Some(arrived) = self.arrived.take() {
-            let mut state = self.state.lock();
+            let mut state = self.messenger.lock();
             let id = state.begin_receive_of(arrived, Sink::Owned { limit: 0 });
             state.abandon(id);
         }
@@ -428,14 +446,14 @@ impl Drop for MatchedMessage {
 impl Drop for ReceiveRequest {
     fn drop(&mut self) {
         if !self.is_over {
-            self.state.lock().abandon(self.id);
+            self.messenger.lock().abandon(self.id);
         }
     }
 }
 
 impl fmt::Debug for Messenger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.state.lock();
+        let state = self.lock();
         let (kept, posted) = state.matcher.counts();
         f.debug_struct("Messenger")
             .field("me", &state.me)

@@ -31,7 +31,7 @@ impl ReceiveRequest {
 impl Messenger {
     /// What a message needs that another process has to do: `None` when nothing, or when it is over.
     pub fn need_of(&self, message: MessageId) -> Option<Need> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let me = state.me;
         match &state.requests.get_mut(message.0)?.kind {
             Kind::Receive(Receive::Posted { pattern, .. }) => Some(Need::Message(pattern.source)),
@@ -45,13 +45,13 @@ impl Messenger {
 
     /// What a wait for whichever of the process's messages needs: those that may bring one.
     pub(crate) fn needs_of_all(&self) -> Need {
-        let awaited = self.state.lock().matcher.awaited(&Plane::OF_USERS);
+        let awaited = self.lock().matcher.awaited(&Plane::OF_USERS);
         Need::Requests(awaited.into_iter().collect())
     }
 
     /// What a wait for a collective needs, if this process takes part in those of one communicator only.
     pub(crate) fn need_of_collective(&self) -> Option<Need> {
-        let state = self.state.lock();
+        let state = self.lock();
         let mut awaited = state.matcher.awaited_in(Plane::Collective);
         let last = state.matcher.awaited_in(Plane::Host).into_iter();
         awaited.extend(last.filter(|(context, ..)| *context == Scope::LAST.context));
@@ -71,7 +71,7 @@ impl Messenger {
 
     /// The groups in whose collectives, of whatever kind, this process takes part now, in a call that waits or not.
     pub(crate) fn joined(&self) -> BTreeSet<u64> {
-        let state = self.state.lock();
+        let state = self.lock();
         let planes = [Plane::Collective, Plane::Host, Plane::Window];
         let awaited = planes.into_iter().flat_map(|plane| state.matcher.awaited_in(plane));
         awaited.map(|(context, ..)| context).collect()
@@ -79,6 +79,6 @@ impl Messenger {
 
     /// Whether something of this process waits to be sent: others may get what they wait for without a call of its own.
     pub(crate) fn has_unsent(&self) -> bool {
-        !self.state.lock().active.is_empty()
+        !self.lock().active.is_empty()
     }
 }

@@ -36,6 +36,8 @@ pub(super) const HEAD_MAX: usize = 40;
 /// No process has so high a number.
 const NO_PROCESS: u32 = u32::MAX;
 
+const SHORTER: &str = "message packet shorter than its kind";
+const EAGER: u8 = 1;
 const KIND: usize = HEADER_LEN;
 const PLANE: usize = KIND + 1;
 const FIELDS: usize = PLANE + 1;
@@ -131,11 +133,25 @@ impl Packet {
     /// # Errors
     /// The reason for a refusal.
     pub(super) fn parse(bytes: &[u8]) -> Result<(Self, usize), &'static str> {
+        match bytes.first_chunk() {
+            Some(head) if head[KIND] == EAGER => Self::parse_eager(head).map(|packet| (packet, EAGER_LEN)),
+            _ => Self::parse_any(bytes),
+        }
+    }
+
+    /// A small message, which most packets are: one look at the length.
+    fn parse_eager(head: &[u8; EAGER_LEN]) -> Result<Self, &'static str> {
+        let mut fields = Fields { bytes: head, at: FIELDS };
+        let label = fields.label(head[PLANE])?;
+        Ok(Self::Eager { label, credit: fields.number()? })
+    }
+
+    fn parse_any(bytes: &[u8]) -> Result<(Self, usize), &'static str> {
         let kind = *bytes.get(KIND).ok_or("shorter than a message packet's head")?;
         let plane = *bytes.get(PLANE).ok_or("shorter than a message packet's head")?;
         let mut fields = Fields { bytes, at: FIELDS };
         let packet = match kind {
-            1 => Self::Eager { label: fields.label(plane)?, credit: fields.number()? },
+            EAGER => return Err(SHORTER),
             2 => Self::Announce {
                 label: fields.label(plane)?,
                 credit: fields.number()?,
@@ -165,8 +181,7 @@ impl Packet {
             NOTICE => Self::Notice,
             _ => return Err("unknown kind of message packet"),
         };
-        let rest_allowed = matches!(packet, Self::Eager { .. } | Self::Notice);
-        if fields.at < bytes.len() && !rest_allowed {
+        if fields.at < bytes.len() && packet != Self::Notice {
             return Err("message packet longer than its kind");
         }
         Ok((packet, fields.at))
@@ -175,7 +190,7 @@ impl Packet {
     /// The packet's bytes, without its message.
     pub(super) fn emit(&self) -> Head {
         let (kind, plane) = match self {
-            Self::Eager { label, .. } => (1, label.scope.plane as u8),
+            Self::Eager { label, .. } => (EAGER, label.scope.plane as u8),
             Self::Announce { label, .. } => (2, label.scope.plane as u8),
             Self::Accept { .. } => (3, 0),
             Self::Body { .. } => (4, 0),
@@ -270,7 +285,7 @@ impl Fields<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
         let field = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
         self.at += N;
-        field.copied().ok_or("message packet shorter than its kind")
+        field.copied().ok_or(SHORTER)
     }
 
     fn number(&mut self) -> Result<u32, &'static str> {

@@ -269,8 +269,8 @@ impl State {
 impl Messenger {
     /// This process begins a collective: one of the same name that it has quit is another one.
     pub(crate) fn enter(&self, scope: Scope, number: u64) {
-        if self.signs.has_quits.load(Relaxed)
-            && let Some(numbers) = self.state.lock().quits.own.get_mut(&scope)
+        if self.signs().has_quits.load(Relaxed)
+            && let Some(numbers) = self.lock().quits.own.get_mut(&scope)
         {
             numbers.remove(number);
         }
@@ -285,7 +285,7 @@ impl Messenger {
         why: ErrorClass,
         tell: impl Iterator<Item = Peer>,
     ) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         // Of a death all hear by themselves, and of a revocation.
         let dead = state.dead_in(circle);
         if let Some(dead) = dead {
@@ -297,8 +297,8 @@ impl Messenger {
 
     /// This process is through with a collective.
     pub(crate) fn leave(&self, scope: Scope, number: u64) {
-        if self.signs.has_quits.load(Relaxed) {
-            self.state.lock().quits.forget(scope, number);
+        if self.signs().has_quits.load(Relaxed) {
+            self.lock().quits.forget(scope, number);
         }
     }
 }

@@ -58,12 +58,12 @@ impl State {
 impl Messenger {
     /// Revokes a communicator. The engine is to be stepped afterwards.
     pub(crate) fn revoke(&self, context: u64) {
-        self.state.lock().revoke(context);
+        self.lock().revoke(context);
     }
 
     /// Whether a communicator was revoked, as far as this process has heard.
     pub fn is_revoked(&self, context: u64) -> bool {
-        self.signs.has_losses.load(Relaxed) && self.state.lock().revoked.contains(&context)
+        self.signs().has_losses.load(Relaxed) && self.lock().revoked.contains(&context)
     }
 }
 

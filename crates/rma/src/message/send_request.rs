@@ -1,8 +1,9 @@
 //! The handle of a send.
 
+use super::messenger::Messenger;
 use super::request::RequestId;
+use super::seen::Seen;
 use super::state::{Kind, State};
-use parking_lot::Mutex;
 use rma_core::Result;
 use rma_core::host::Group;
 use std::fmt;
@@ -11,18 +12,21 @@ use std::sync::Arc;
 /// A message under way. Dropping it does not stop the message.
 #[must_use]
 pub struct SendRequest {
-    state: Arc<Mutex<State>>,
+    messenger: Messenger,
     id: RequestId,
+    /// What its last test has seen.
+    seen: Seen,
     /// The collective that it is a part of.
-    pub(super) circle: Option<Group>,
+    pub(super) circle: Option<Arc<Group>>,
     /// Whether its end was taken: nothing is left of it then.
     is_over: bool,
     is_withdrawn: bool,
 }
 
 impl SendRequest {
-    pub(super) fn new(state: &Arc<Mutex<State>>, id: RequestId) -> Self {
-        Self { state: Arc::clone(state), id, circle: None, is_over: false, is_withdrawn: false }
+    pub(super) fn new(messenger: &Messenger, id: RequestId, seen: Seen) -> Self {
+        let messenger = messenger.clone();
+        Self { messenger, id, seen, circle: None, is_over: false, is_withdrawn: false }
     }
 
     pub(super) fn id(&self) -> RequestId {
@@ -31,7 +35,7 @@ impl SendRequest {
 
     pub(super) fn with_state(&self, act: impl FnOnce(&mut State, RequestId)) {
         if !self.is_over {
-            act(&mut self.state.lock(), self.id);
+            act(&mut self.messenger.lock(), self.id);
         }
     }
 
@@ -43,12 +47,15 @@ impl SendRequest {
     /// Lets go of the caller's memory, if no channel reads it now; says whether the caller may do with it what it wants. The
     /// message goes on.
     pub(crate) fn release(&mut self) -> bool {
-        self.is_over || self.state.lock().release(self.id)
+        self.is_over || self.messenger.lock().release(self.id)
     }
 
     /// How the send ended, once, if it has: the message has left, and its memory is free again.
     pub fn test(&mut self) -> Option<Result<()>> {
-        let end = self.state.lock().end_of(self.id, self.circle.as_ref())?;
+        if !self.seen.is_news(self.messenger.signs()) {
+            return None;
+        }
+        let end = self.messenger.lock().end_of(self.id, self.circle.as_deref())?;
         self.is_over = true;
         match end {
             Err(error) => Some(Err(error)),
@@ -65,7 +72,7 @@ impl SendRequest {
 impl Drop for SendRequest {
     fn drop(&mut self) {
         if !self.is_over {
-            self.state.lock().abandon(self.id);
+            self.messenger.lock().abandon(self.id);
         }
     }
 }

@@ -338,7 +338,7 @@ impl State {
 
     /// Whether a peer would not say farewell here by itself: it does so to contacts, and to those that are near.
     fn needs_greeting(&self, peer: Peer) -> bool {
-        peer != self.me && !self.peers.contains_key(&peer) && !are_near(self.me.0, peer.0, self.size)
+        peer != self.me && !are_near(self.me.0, peer.0, self.size) && !self.peers.contains_key(&peer)
     }
 
     /// This process waits for a peer in a collective, in which it may make contact yet: greets it only when it sleeps otherwise.
@@ -418,17 +418,17 @@ pub(super) fn lost_error(call: &'static str, peer: Peer, why: &str) -> Error {
 impl Messenger {
     /// The process that was lost first, if one is.
     pub fn first_lost(&self) -> Option<Peer> {
-        self.state.lock().first_lost
+        self.lock().first_lost
     }
 
     /// A process has left that this one still waits for.
     pub(crate) fn hear_of_departure(&self, peer: Peer) {
-        self.state.lock().note_cause(peer, Absence::Left);
+        self.lock().note_cause(peer, Absence::Left);
     }
 
     /// Whether a process has ended its part in the job, and all that it had sent before has come. Greets one that would not say so by itself.
     pub(crate) fn has_left(&self, peer: Peer) -> bool {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         state.greet(peer);
         state.peers.get(&peer).is_some_and(|peer| peer.has_left)
     }
@@ -436,12 +436,12 @@ impl Messenger {
     /// Tells `tell` of each process that is found absent from now on, before anything ends here because of it. It is called
     /// under locks: it calls neither the engine nor this messenger, and does not wait.
     pub(crate) fn set_herald(&self, tell: Box<dyn Fn(Peer, Absence) + std::marker::Send>) {
-        self.state.lock().herald = Some(Herald(tell));
+        self.lock().herald = Some(Herald(tell));
     }
 
     /// Why a process is lost, if it is.
     pub fn lost(&self, peer: Peer) -> Option<String> {
-        self.state.lock().peers.get(&peer).and_then(|peer| peer.lost.clone())
+        self.lock().peers.get(&peer).and_then(|peer| peer.lost.clone())
     }
 }
 

@@ -347,6 +347,12 @@ impl State {
         self.finish(id, end);
     }
 
+    /// Whether a request has not ended.
+    pub(super) fn is_under_way(&self, id: RequestId) -> bool {
+        let request = self.requests.get(id);
+        request.is_some_and(|request| matches!(request.kind, Kind::Send(_) | Kind::Receive(_)))
+    }
+
     /// Takes the end of a request out, if it has come.
     pub(super) fn take_end(&mut self, id: RequestId) -> Option<Kind> {
         match self.requests.get(id)?.kind {
