@@ -2,7 +2,7 @@
 
 use super::hints::Hints;
 use super::partners::Partners;
-use crate::abi::MPI_Comm;
+use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm};
 use crate::attributes::{Attributes, Kind, Owner};
 use crate::errors::{Attached, Raiser, Subject};
 use crate::handle::Table;
@@ -112,7 +112,11 @@ impl Comm {
 
     /// The handler for errors of what outlives a call; `handle` is this communicator's.
     pub(crate) fn raiser(&self, handle: MPI_Comm) -> Raiser {
-        Raiser::Known(Arc::clone(&self.handler), Subject::Comm(handle))
+        match handle {
+            // They are never freed.
+            MPI_COMM_WORLD | MPI_COMM_SELF => Raiser::Comm(handle),
+            _ => Raiser::Known(Arc::clone(&self.handler), Subject::Comm(handle)),
+        }
     }
 
     /// The ranks that calls name.

@@ -14,7 +14,16 @@ use std::ffi::c_int;
 pub(crate) struct Wanted {
     pub(crate) scope: Scope,
     pub(crate) source: Option<Peer>,
+    /// The rank of the source, or `MPI_ANY_SOURCE`.
+    pub(crate) rank: c_int,
     pub(crate) tag: Option<u64>,
+}
+
+/// Whose message a receive takes, as its status tells it.
+pub(crate) enum Sender {
+    Rank(c_int),
+    /// Any of these, which stay known when another thread frees the communicator.
+    OneOf(Partners),
 }
 
 /// Where a message goes.
@@ -32,12 +41,40 @@ impl Wanted {
             MPI_ANY_TAG => None,
             tag => Some(tag_of(tag, ", and is not MPI_ANY_TAG")?),
         };
-        let source = match source {
+        let rank = source;
+        let source = match rank {
             MPI_PROC_NULL => return Ok(None),
             MPI_ANY_SOURCE => None,
-            source => Some(peer(partners, "source", source)?),
+            rank => Some(peer(partners, "source", rank)?),
         };
-        Ok(Some(Self { scope: partners.scope(), source, tag }))
+        Ok(Some(Self { scope: partners.scope(), source, rank, tag }))
+    }
+
+    /// The sender of what this takes from some of these.
+    pub(crate) fn sender(&self, partners: &Partners) -> Sender {
+        match self.rank {
+            MPI_ANY_SOURCE => Sender::OneOf(partners.clone()),
+            rank => Sender::Rank(rank),
+        }
+    }
+}
+
+impl Sender {
+    /// The status of a message that was received.
+    pub(crate) fn status_of(&self, received: &Received) -> Status {
+        self.status(received.source, received.tag, received.len)
+    }
+
+    /// The status of a message that waits.
+    pub(crate) fn status_of_waiting(&self, waiting: Waiting) -> Status {
+        self.status(waiting.source, waiting.tag, waiting.len)
+    }
+
+    fn status(&self, source: Peer, tag: u64, bytes: u64) -> Status {
+        match self {
+            Self::Rank(rank) => status(*rank, tag, bytes),
+            Self::OneOf(partners) => status(rank_of(partners, source), tag, bytes),
+        }
     }
 }
 
@@ -52,19 +89,17 @@ impl Address {
     }
 }
 
-/// The status of a message that was received.
-pub(crate) fn status_of(partners: &Partners, received: &Received) -> Status {
-    status(partners, received.source, received.tag, received.len)
-}
-
 /// The status of a message that waits.
 pub(crate) fn status_of_waiting(partners: &Partners, waiting: Waiting) -> Status {
-    status(partners, waiting.source, waiting.tag, waiting.len)
+    status(rank_of(partners, waiting.source), waiting.tag, waiting.len)
 }
 
-fn status(partners: &Partners, source: Peer, tag: u64, bytes: u64) -> Status {
+fn rank_of(partners: &Partners, source: Peer) -> c_int {
     // Messages of a communicator come from its ranks, with tags that were checked there.
-    let source = partners.rank_of(source).map_or(MPI_ANY_SOURCE, |rank| rank as c_int);
+    partners.rank_of(source).map_or(MPI_ANY_SOURCE, |rank| rank as c_int)
+}
+
+fn status(source: c_int, tag: u64, bytes: u64) -> Status {
     Status { source, tag: tag as c_int, bytes, is_cancelled: false }
 }
 

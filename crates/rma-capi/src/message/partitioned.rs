@@ -126,7 +126,7 @@ impl Parts for Sender {
 impl Start for Receiver {
     fn start(&self) -> Result<Box<dyn Pending>> {
         let Some(wanted) = self.wanted else { return Ok(Box::new(Receiving::Nothing)) };
-        Ok(Box::new(begin_receive_elements(&self.comm, self.partners.clone(), wanted, &self.elements)?))
+        Ok(Box::new(begin_receive_elements(&self.comm, &self.partners, wanted, &self.elements)?))
     }
 
     fn parts(&self) -> Option<&dyn Parts> {
@@ -221,11 +221,11 @@ pub(crate) fn receive_init(
     let (handle, comm) = (comm, process.comm(comm)?);
     let wanted = Wanted::new(comm.partners(), source, tag)?;
     let (elements, number) = partitions.elements(wanted.is_some())?;
-    let exact = |Wanted { source, tag, .. }: Wanted| match (source, tag) {
+    let exact = |wanted: Wanted| match (wanted.source, wanted.tag) {
         (Some(source), Some(tag)) => {
             let scope = comm.partners().scope_of_partitions();
             let tag = numbered(scope, false, source, tag);
-            Ok(Wanted { scope, source: Some(source), tag: Some(tag) })
+            Ok(Wanted { scope, tag: Some(tag), ..wanted })
         }
         (None, _) => {
             Err(Error::new(ErrorClass::Rank, "", "source is MPI_ANY_SOURCE, which partitions do not take"))

@@ -63,7 +63,7 @@ impl Start for SendAgain {
 impl Start for ReceiveAgain {
     fn start(&self) -> Result<Box<dyn Pending>> {
         let Some(wanted) = self.wanted else { return Ok(Box::new(Receiving::Nothing)) };
-        Ok(Box::new(begin_receive_elements(&self.comm, self.partners.clone(), wanted, &self.elements)?))
+        Ok(Box::new(begin_receive_elements(&self.comm, &self.partners, wanted, &self.elements)?))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::process::Process;
 use rma::Result;
 use std::ffi::c_int;
 
+#[inline]
 pub(crate) fn begin<C: Wide>(
     process: &'static Process,
     address: Memory,

@@ -1,6 +1,6 @@
 //! Messages between the program's memory and the runtime: the one place that lends that memory.
 
-use super::envelope::{Address, Wanted, status_of, status_of_waiting};
+use super::envelope::{Address, Sender, Wanted};
 use crate::abi::MPI_Datatype;
 use crate::arguments::{Memory, Wide, count};
 use crate::communicator::{Comm, Partners};
@@ -8,9 +8,9 @@ use crate::datatype::{self, dense_bytes};
 use crate::overlap::{Touched, check_apart};
 use crate::process::Sought;
 use crate::request::{End, Pending, Status};
-use rma::raw::{MatchedMessage, ReceiveRequest, SendMode, SendRequest, ShortReceive};
+use rma::raw::{MatchedMessage, ReceiveMemory, ReceiveRequest, SendMode, SendRequest, ShortReceive};
 use rma::{Communicator, Result};
-use rma_core::datatype::{Datatype, Scatter};
+use rma_core::datatype::Datatype;
 
 /// Elements of the program.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ pub(crate) enum Receiving {
     /// From `MPI_PROC_NULL`.
     Nothing,
     Message {
-        partners: Partners,
+        sender: Sender,
         request: ReceiveRequest,
     },
     Cancelled,
@@ -60,13 +60,13 @@ impl<C: Wide> Buffer<C> {
     }
 
     /// Room for a message.
-    fn scatter(&self) -> Result<Scatter> {
+    fn room(&self) -> Result<ReceiveMemory> {
         if let Some(len) = dense_bytes(self.count, self.datatype) {
-            return self.address.writable(self.name, len).map(Scatter::span);
+            return self.address.writable(self.name, len).map(ReceiveMemory::from);
         }
         let elements = count("count", self.count)?;
         let datatype = datatype::committed("datatype", self.datatype)?;
-        self.address.scatter(self.name, elements, &datatype)
+        self.address.scatter(self.name, elements, &datatype).map(ReceiveMemory::from)
     }
 
     /// Checks it, for calls that must not fail after they have done something.
@@ -125,19 +125,20 @@ pub(crate) fn try_receive<C: Wide>(
     wanted: Option<Wanted>,
     buffer: Buffer<C>,
 ) -> Option<Result<Now>> {
-    let Wanted { scope, source, tag } = wanted?;
+    let wanted = wanted?;
+    let Wanted { scope, source, tag, .. } = wanted;
     let memory = buffer.address.writable_at_all(dense_bytes(buffer.count, buffer.datatype)?)?;
     // Another thread may free the communicator while this one waits.
-    let partners = comm.partners().clone();
+    let sender = wanted.sender(comm.partners());
     // SAFETY: MPI forbids the program to touch the buffer before the call has returned, and what it answers is waited for.
     let received = unsafe { comm.inner.runtime().try_receive(scope, source, tag, memory) }?;
     // Looked at where it lies: moved first, it would be read in other pieces than it was just written in.
     if let Ok(ShortReceive::Message(waiting)) = &received {
-        return Some(Ok(Now::Over(status_of_waiting(&partners, *waiting))));
+        return Some(Ok(Now::Over(sender.status_of_waiting(*waiting))));
     }
     Some(received.map(|received| match received {
-        ShortReceive::Message(waiting) => Now::Over(status_of_waiting(&partners, waiting)),
-        ShortReceive::Request(request) => Now::Receiving(Receiving::Message { partners, request }),
+        ShortReceive::Message(waiting) => Now::Over(sender.status_of_waiting(waiting)),
+        ShortReceive::Request(request) => Now::Receiving(Receiving::Message { sender, request }),
     }))
 }
 
@@ -198,6 +199,7 @@ pub(crate) fn begin_send_copy(
 }
 
 /// Begins to receive into the program's memory.
+#[inline]
 pub(crate) fn begin_receive<C: Wide>(
     comm: &Comm,
     wanted: Option<Wanted>,
@@ -206,31 +208,32 @@ pub(crate) fn begin_receive<C: Wide>(
     let Some(wanted) = wanted else {
         return buffer.check_elements().map(|()| Receiving::Nothing);
     };
-    begin_receive_into(&comm.inner, comm.partners().clone(), wanted, buffer.scatter()?)
+    begin_receive_into(&comm.inner, wanted.sender(comm.partners()), wanted, buffer.room()?)
 }
 
 /// Begins to receive elements whose handle may be gone.
 pub(crate) fn begin_receive_elements(
     comm: &Communicator,
-    partners: Partners,
+    partners: &Partners,
     wanted: Wanted,
     elements: &Elements,
 ) -> Result<Receiving> {
     let memory = elements.address.scatter(elements.name, elements.count, &elements.datatype)?;
-    begin_receive_into(comm, partners, wanted, memory)
+    begin_receive_into(comm, wanted.sender(partners), wanted, memory.into())
 }
 
+#[inline]
 fn begin_receive_into(
     comm: &Communicator,
-    partners: Partners,
-    Wanted { scope, source, tag }: Wanted,
-    memory: Scatter,
+    sender: Sender,
+    Wanted { scope, source, tag, .. }: Wanted,
+    memory: ReceiveMemory,
 ) -> Result<Receiving> {
     let messenger = comm.runtime().messenger();
     // SAFETY: MPI forbids the program to touch the buffer of a receive before the receive is complete
     // (§3.7.2), which it learns only when the request has ended.
     let request = unsafe { messenger.begin_receive_into(scope, source, tag, memory) }?;
-    Ok(Receiving::Message { partners, request })
+    Ok(Receiving::Message { sender, request })
 }
 
 /// Begins to receive a message that was taken out of matching.
@@ -239,10 +242,10 @@ pub(crate) fn begin_receive_of<C: Wide>(
     message: MatchedMessage,
     buffer: Buffer<C>,
 ) -> Result<Receiving> {
-    let memory = buffer.scatter()?;
+    let memory = buffer.room()?;
     // SAFETY: as for `begin_receive`.
     let request = unsafe { message.begin_receive_into(memory) };
-    Ok(Receiving::Message { partners, request })
+    Ok(Receiving::Message { sender: Sender::OneOf(partners), request })
 }
 
 impl Pending for Sending {
@@ -274,11 +277,11 @@ impl Pending for Receiving {
         let end = match self {
             Self::Nothing => End::with(Status::NO_PROCESS),
             Self::Cancelled => End::with(Status::CANCELLED),
-            Self::Message { partners, request } => {
-                let end = request.test()?.map(|received| status_of(partners, &received));
+            Self::Message { sender, request } => {
+                let end = request.test()?.map(|received| sender.status_of(&received));
                 match request.refused() {
                     // The program may want to know what did not fit.
-                    Some(refused) => End { status: status_of_waiting(partners, refused), error: end.err() },
+                    Some(refused) => End { status: sender.status_of_waiting(refused), error: end.err() },
                     None => match End::from(end) {
                         end if end.is_no_end() => return Some(end),
                         end => end,
@@ -304,9 +307,9 @@ impl Pending for Receiving {
 
     fn cancel(&mut self) {
         *self = match std::mem::replace(self, Self::Over) {
-            Self::Message { partners, request } => match request.cancel() {
+            Self::Message { sender, request } => match request.cancel() {
                 Ok(()) => Self::Cancelled,
-                Err(request) => Self::Message { partners, request },
+                Err(request) => Self::Message { sender, request },
             },
             other => other,
         };
