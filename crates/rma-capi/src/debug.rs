@@ -63,8 +63,8 @@ fn alive() -> Vec<Alike> {
 }
 
 /// Adds the objects of a table; those that `name` knows none of do not count.
-fn of<H: Handle, T: Send + Sync>(
-    table: &Table<H, T>,
+fn of<H: Handle, T: Send + Sync, P>(
+    table: &Table<H, T, P>,
     kind: &'static str,
     name: impl Fn(&T) -> Option<Vec<u8>>,
     all: &mut Vec<Alike>,

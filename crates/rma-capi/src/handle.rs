@@ -80,13 +80,20 @@ const FIRST_CHUNK_BITS: u32 = 6;
 const FIRST_CHUNK_LEN: usize = 1 << FIRST_CHUNK_BITS;
 const CHUNKS: usize = 26;
 
-/// The objects of one kind.
-pub(crate) struct Table<H, T: 'static> {
+/// The objects of one kind: the table's own, or, as `&'static T`, such as are there for good and stand behind one handle after the
+/// other.
+pub(crate) struct Table<H, T: 'static, P = Box<T>> {
     first: [Slot<T>; FIRST_CHUNK_LEN],
     /// The further chunks, by number; there is none at 0.
     chunks: [AtomicPtr<Slot<T>>; CHUNKS],
     free: Mutex<Free>,
-    handles: PhantomData<fn(H)>,
+    handles: PhantomData<fn(H) -> P>,
+}
+
+/// A slot of objects that are there for good, while it has no handle.
+pub(crate) struct Spare<T: 'static> {
+    index: u32,
+    pub(crate) object: &'static T,
 }
 
 struct Slot<T> {
@@ -105,7 +112,7 @@ struct Free {
     makers: BTreeMap<u32, &'static str>,
 }
 
-impl<H: Handle, T: Send + Sync> Table<H, T> {
+impl<H: Handle, T: Send + Sync, P> Table<H, T, P> {
     pub(crate) const fn new() -> Self {
         Self::beginning_at(0)
     }
@@ -118,70 +125,6 @@ impl<H: Handle, T: Send + Sync> Table<H, T> {
             free: Mutex::new(Free { indices: Vec::new(), unused: lowest, makers: BTreeMap::new() }),
             handles: PhantomData,
         }
-    }
-
-    /// Enters an object; `None` when no index is left.
-    pub(crate) fn insert(&self, object: T) -> Option<H> {
-        let mut free = self.free.lock();
-        let index = match free.indices.pop() {
-            Some(index) => index,
-            None => {
-                let index = free.unused;
-                let (chunk, _) = place(index);
-                let cell = self.chunks.get(chunk)?;
-                if chunk > 0 && cell.load(Relaxed).is_null() {
-                    let slots: Vec<Slot<T>> = (0..chunk_len(chunk)).map(|_| Slot::empty()).collect();
-                    // Never given back: a stale handle may be looked up at any time.
-                    cell.store(Box::leak(slots.into_boxed_slice()).as_mut_ptr(), Release);
-                }
-                free.unused += 1;
-                index
-            }
-        };
-        if let Some(call) = noted::noted() {
-            free.makers.insert(index, call);
-        }
-        let slot = self.slot(index)?;
-        slot.object.store(Box::into_raw(Box::new(object)), Relaxed);
-        let handle = Self::handle(next_generation(slot.word.load(Relaxed)), index);
-        slot.word.store(handle.bits(), Release);
-        Some(handle)
-    }
-
-    /// The object of a handle, if it is one of this table.
-    ///
-    /// # Safety
-    /// No thread removes the object while the reference is used. MPI makes that the program's duty: freeing
-    /// an object while another thread passes it to a call is erroneous.
-    #[inline]
-    pub(crate) unsafe fn get(&self, handle: H) -> Option<&T> {
-        let slot = self.slot_of(handle)?;
-        // SAFETY: the handle is the slot's, so the slot holds an object, which stays there by the caller's promise.
-        Some(unsafe { &*slot.object.load(Relaxed) })
-    }
-
-    /// A copy of the object of a handle, for kinds whose objects another thread may remove at any time.
-    pub(crate) fn share(&self, handle: H) -> Option<T>
-    where
-        T: Clone,
-    {
-        // Held so that the object is not removed before it is copied.
-        let _removing = self.free.lock();
-        // SAFETY: only `remove` takes objects out, and it needs the lock that is held here.
-        unsafe { self.get(handle) }.cloned()
-    }
-
-    /// Takes an object out; the handle and its copies are stale from now on.
-    pub(crate) fn remove(&self, handle: H) -> Option<Box<T>> {
-        let mut free = self.free.lock();
-        let slot = self.slot_of(handle)?;
-        let object = slot.object.swap(null_mut(), Relaxed);
-        slot.word.store(vacant(next_generation(handle.bits())), Release);
-        free.indices.push(handle.bits() as u32);
-        free.makers.remove(&(handle.bits() as u32));
-        // SAFETY: made by `insert`, and the slot held it until now: its word was the handle, and only this function, under
-        // the lock, takes that away.
-        Some(unsafe { Box::from_raw(object) })
     }
 
     /// Shows every object that is there, with the call that has made it if that was noted. Nothing is entered or removed
@@ -211,6 +154,23 @@ impl<H: Handle, T: Send + Sync> Table<H, T> {
         (self.number(handle) == Some(number)).then_some(handle)
     }
 
+    /// An index that is free; `None` when none is left.
+    fn free_index(&self, free: &mut Free) -> Option<u32> {
+        if let Some(index) = free.indices.pop() {
+            return Some(index);
+        }
+        let index = free.unused;
+        let (chunk, _) = place(index);
+        let cell = self.chunks.get(chunk)?;
+        if chunk > 0 && cell.load(Relaxed).is_null() {
+            let slots: Vec<Slot<T>> = (0..chunk_len(chunk)).map(|_| Slot::empty()).collect();
+            // Never given back: a stale handle may be looked up at any time.
+            cell.store(Box::leak(slots.into_boxed_slice()).as_mut_ptr(), Release);
+        }
+        free.unused += 1;
+        Some(index)
+    }
+
     fn handle(generation: u32, index: u32) -> H {
         let bits =
             u64::from(H::KIND) << KIND_SHIFT | u64::from(generation) << GENERATION_SHIFT | u64::from(index);
@@ -238,6 +198,88 @@ impl<H: Handle, T: Send + Sync> Table<H, T> {
         let slots = self.chunks.get(chunk)?.load(Acquire);
         // SAFETY: a chunk that is there has `chunk_len(chunk)` slots, of which `within` is one, and stays for ever.
         (!slots.is_null()).then(|| unsafe { &*slots.add(within) })
+    }
+}
+
+impl<H: Handle, T: Send + Sync> Table<H, T> {
+    /// Enters an object; `None` when no index is left.
+    pub(crate) fn insert(&self, object: T) -> Option<H> {
+        let mut free = self.free.lock();
+        let index = self.free_index(&mut free)?;
+        if let Some(call) = noted::noted() {
+            free.makers.insert(index, call);
+        }
+        let slot = self.slot(index)?;
+        slot.object.store(Box::into_raw(Box::new(object)), Relaxed);
+        let handle = Self::handle(next_generation(slot.word.load(Relaxed)), index);
+        slot.word.store(handle.bits(), Release);
+        Some(handle)
+    }
+
+    /// The object of a handle, if it is one of this table.
+    ///
+    /// # Safety
+    /// No thread removes the object while the reference is used. MPI makes that the program's duty: freeing
+    /// an object while another thread passes it to a call is erroneous.
+    #[inline]
+    pub(crate) unsafe fn get(&self, handle: H) -> Option<&T> {
+        let slot = self.slot_of(handle)?;
+        // SAFETY: the handle is the slot's, so the slot holds an object, which stays there by the caller's promise.
+        Some(unsafe { &*slot.object.load(Relaxed) })
+    }
+
+    /// Takes an object out; the handle and its copies are stale from now on.
+    pub(crate) fn remove(&self, handle: H) -> Option<Box<T>> {
+        let mut free = self.free.lock();
+        let slot = self.slot_of(handle)?;
+        let object = slot.object.swap(null_mut(), Relaxed);
+        slot.word.store(vacant(next_generation(handle.bits())), Release);
+        free.indices.push(handle.bits() as u32);
+        free.makers.remove(&(handle.bits() as u32));
+        // SAFETY: made by `insert`, and the slot held it until now: its word was the handle, and only this function, under
+        // the lock, takes that away.
+        Some(unsafe { Box::from_raw(object) })
+    }
+}
+
+impl<H: Handle, T: Send + Sync> Table<H, T, &'static T> {
+    /// A slot for an object; `None` when no index is left.
+    pub(crate) fn add(&self, object: &'static T) -> Option<Spare<T>> {
+        let index = self.free_index(&mut self.free.lock())?;
+        self.slot(index)?.object.store(std::ptr::from_ref(object).cast_mut(), Relaxed);
+        Some(Spare { index, object })
+    }
+
+    /// Gives the object a handle, which is good once `before` has been told it.
+    pub(crate) fn occupy(&self, spare: Spare<T>, before: impl FnOnce(H)) -> Option<H> {
+        let slot = self.slot(spare.index)?;
+        if let Some(call) = noted::noted() {
+            self.free.lock().makers.insert(spare.index, call);
+        }
+        let handle = Self::handle(next_generation(slot.word.load(Relaxed)), spare.index);
+        before(handle);
+        slot.word.store(handle.bits(), Release);
+        Some(handle)
+    }
+
+    /// Takes the handle away, and its copies are stale from now on. Of several calls at a time for the same handle, the callers
+    /// see to it that one does this.
+    pub(crate) fn vacate(&self, handle: H) -> Option<Spare<T>> {
+        let object = self.find(handle)?;
+        let index = handle.bits() as u32;
+        self.slot(index)?.word.store(vacant(next_generation(handle.bits())), Release);
+        if noted::is_noting() {
+            self.free.lock().makers.remove(&index);
+        }
+        Some(Spare { index, object })
+    }
+
+    /// The object of a handle. It may have lost the handle, and have got another one, when this returns.
+    #[inline]
+    pub(crate) fn find(&self, handle: H) -> Option<&'static T> {
+        let object = self.slot_of(handle)?.object.load(Relaxed);
+        // SAFETY: only `add` fills slots of such a table, with objects that are there for good.
+        Some(unsafe { &*object })
     }
 }
 

@@ -10,19 +10,16 @@
 //! A handle is kind, generation and index, as those of the table are, of a kind of its own. Invariants: a slot's generation is
 //! odd while the program has its request; it grows by one with each change, so that a handle is good for one request.
 
-use super::object::{Kind, Listed, Request, State, next_call};
-use super::status::{End, Status, StatusOut};
+use super::object::{Listed, next_call};
+use super::status::{Status, StatusOut};
 use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
 use crate::arguments::Out;
-use crate::errors::Raiser;
 use crate::handle::{GENERATION_MASK, GENERATION_SHIFT, KIND_SHIFT};
 use crate::process::{Process, unwatched};
-use parking_lot::Mutex;
 use std::ffi::c_int;
 use std::sync::atomic::{
     AtomicU32, AtomicUsize, Ordering, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
-use std::sync::{Arc, OnceLock};
 
 /// The number in the handles, beside those of [`crate::handle::Handle`].
 const KIND: usize = 10;
@@ -38,13 +35,11 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 pub(crate) struct Slot {
     generation: AtomicU32,
     listed: Listed,
-    /// What calls that know only of requests find here.
-    request: OnceLock<Arc<Request>>,
 }
 
 impl Slot {
     const fn new() -> Self {
-        Self { generation: AtomicU32::new(0), listed: Listed::never(), request: OnceLock::new() }
+        Self { generation: AtomicU32::new(0), listed: Listed::never() }
     }
 
     /// The slot of a handle that is good.
@@ -81,11 +76,9 @@ impl Slot {
         self.generation.compare_exchange(from, next(from), order, Relaxed).is_ok()
     }
 
-    pub(crate) fn request(&self) -> Arc<Request> {
-        let end = || Mutex::new(State::Ended(End::done()));
-        let request =
-            || Request { state: end(), raiser: Raiser::None, listed: Listed::never(), kind: Kind::Single };
-        Arc::clone(self.request.get_or_init(|| Arc::new(request())))
+    /// As [`Listed::is_by`].
+    pub(crate) fn is_listed_by(&self, call: u64) -> bool {
+        self.listed.is_by(call)
     }
 }
 
@@ -182,7 +175,7 @@ pub(crate) fn count_of_ended(count: c_int, requests: Out<MPI_Request>) -> Option
     }
     let call = next_call();
     let mut slots = handles().flatten().filter_map(Slot::of);
-    (!slots.any(|slot| slot.listed.is_by(call))).then_some(count)
+    (!slots.any(|slot| slot.is_listed_by(call))).then_some(count)
 }
 
 /// Gives back as many as [`count_of_ended`] has answered.

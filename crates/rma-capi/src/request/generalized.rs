@@ -103,7 +103,7 @@ pub(crate) fn complete(handle: MPI_Request) -> Result<()> {
     let was = request.generalized()?.flags.fetch_or(IS_COMPLETE, AcqRel);
     match was & (IS_COMPLETE | IS_FREED) {
         0 => Ok(()),
-        IS_FREED => remove_generalized(handle),
+        IS_FREED => remove_generalized(request),
         _ => Err(Error::new(ErrorClass::Request, "", "request was completed before")),
     }
 }

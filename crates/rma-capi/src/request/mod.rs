@@ -9,14 +9,18 @@
 //! What is under way is a [`Pending`]: a message, a collective, a one-sided operation. The calls know nothing else of
 //! it, so that one call completes any mixture. Waiting is the runtime's; looking at a request moves nothing.
 
+mod cell;
 pub(crate) mod ended;
 pub(crate) mod generalized;
 mod object;
 pub(crate) mod status;
+mod wait;
 
+pub(crate) use cell::REQUESTS;
 pub(crate) use ended::{give_back, take_ended};
 pub(crate) use object::{
-    Numbers, Parts, Pending, REQUESTS, Request, Settled, Start, enter, enter_ended, enter_or_end,
-    enter_persistent, free, get, next_call, settle, wait_for, wait_within,
+    Numbers, Parts, Pending, Request, Settled, Start, Taken, enter, enter_ended, enter_or_end,
+    enter_persistent, free, get, next_call,
 };
 pub(crate) use status::{End, Status, StatusOut};
+pub(crate) use wait::{wait_for, wait_within};

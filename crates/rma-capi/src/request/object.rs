@@ -1,15 +1,14 @@
-//! A request and its table: what is under way, how it ended, what becomes of it then, and waiting for it.
+//! A request: what is under way, how it ended, and what becomes of it then.
 
+use super::cell::{self, Body, Cell, REQUESTS};
 use super::ended::{self, take_ended};
 use super::generalized::Generalized;
-use super::status::{End, StatusOut};
+use super::status::End;
 use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
 use crate::errors::{Failure, Raiser};
-use crate::handle::Table;
-use crate::process::{Process, Seek, Sought};
+use crate::process::Sought;
 use parking_lot::Mutex;
 use rma::{Error, ErrorClass, Result};
-use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -52,13 +51,18 @@ pub(crate) trait Parts {
     fn make_ready(&self, part: usize) -> Result<()>;
 }
 
-/// A request of the program.
+/// A request of the program, as a call has found it. Another thread may complete it at any time; then it has ended, and well.
+#[derive(Clone, Copy)]
 pub(crate) struct Request {
-    pub(super) state: Mutex<State>,
-    /// Whose handler gets its errors.
-    pub(crate) raiser: Raiser,
-    pub(crate) listed: Listed,
-    pub(super) kind: Kind,
+    handle: MPI_Request,
+    place: Place,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    /// It had ended as its call returned.
+    Ended(&'static ended::Slot),
+    Cell(&'static Cell),
 }
 
 /// What becomes of a request whose end the program has been told.
@@ -66,7 +70,7 @@ pub(super) enum Kind {
     /// It is gone.
     Single,
     /// It is inactive, and can be started.
-    Persistent(Box<dyn Start>),
+    Persistent(Arc<dyn Start>),
     /// It is gone, and the program's functions are called.
     Generalized(Arc<Generalized>),
 }
@@ -95,80 +99,146 @@ pub(super) enum State {
     Ended(End),
 }
 
-pub(crate) static REQUESTS: Table<MPI_Request, Arc<Request>> = Table::new();
-
 /// What goes on without a request of the program: the requests were freed.
 static FREED: Mutex<Vec<Box<dyn Pending>>> = Mutex::new(Vec::new());
 
 impl Request {
-    /// How it ended, if it has.
-    pub(crate) fn look(&self) -> Option<End> {
-        let mut state = self.state.lock();
-        if let State::Active(pending) = &mut *state {
-            let end = pending.take_end()?;
-            if end.is_no_end() {
-                return Some(end);
+    /// Looks at what it is made of; `None` where that is nothing, or nothing any more.
+    fn with<T>(self, look: impl FnOnce(&mut Body) -> T) -> Option<T> {
+        let Place::Cell(cell) = self.place else { return None };
+        let mut body = cell.body.lock();
+        (body.handle == self.handle).then(|| look(&mut body))
+    }
+
+    /// Settles it, if it has ended.
+    pub(crate) fn take(self) -> Taken {
+        if self.had_ended() {
+            return Taken::Settled(self.settle(End::done()));
+        }
+        // Dropped without the cell's lock.
+        let mut removed = None;
+        let take = |body: &mut Body| {
+            let end = match &mut body.state {
+                State::Active(pending) => match pending.take_end() {
+                    None => return Taken::NotYet,
+                    Some(end) => end,
+                },
+                State::Ended(end) => std::mem::replace(end, End::done()),
+                State::Inactive => return Taken::NotYet,
+            };
+            if let Kind::Generalized(_) = body.kind {
+                body.state = State::Ended(end);
+                return Taken::Generalized;
             }
-            *state = State::Ended(end);
-        }
-        match &*state {
-            State::Ended(end) => Some(end.clone()),
-            State::Active(_) | State::Inactive => None,
-        }
+            Taken::Settled(body.settle(end, &mut removed))
+        };
+        self.with(take).unwrap_or_else(|| Taken::Settled(Settled::gone(End::done())))
+    }
+
+    /// How it ended, if it has. It stays as it is.
+    pub(crate) fn look(self) -> Option<End> {
+        let look = |body: &mut Body| {
+            if let State::Active(pending) = &mut body.state {
+                let end = pending.take_end()?;
+                if end.is_no_end() {
+                    return Some(end);
+                }
+                body.state = State::Ended(end);
+            }
+            match &body.state {
+                State::Ended(end) => Some(end.clone()),
+                State::Active(_) | State::Inactive => None,
+            }
+        };
+        self.with(look).unwrap_or_else(|| Some(End::done()))
     }
 
     /// Whether there is nothing to wait for.
-    pub(crate) fn is_inactive(&self) -> bool {
-        matches!(self.kind, Kind::Persistent(_)) && matches!(&*self.state.lock(), State::Inactive)
+    pub(crate) fn is_inactive(self) -> bool {
+        let Place::Cell(cell) = self.place else { return false };
+        cell.is_persistent() && self.with(|body| matches!(body.state, State::Inactive)).unwrap_or(false)
+    }
+
+    /// Whether it had ended as its call returned.
+    pub(crate) fn had_ended(self) -> bool {
+        matches!(self.place, Place::Ended(_))
+    }
+
+    /// Whether a call of this number has found it before; it has now. See [`Listed`].
+    pub(crate) fn is_listed_by(self, call: u64) -> bool {
+        match self.place {
+            Place::Ended(slot) => slot.is_listed_by(call),
+            Place::Cell(cell) => cell.listed.is_by(call),
+        }
+    }
+
+    pub(crate) fn handle(self) -> MPI_Request {
+        self.handle
+    }
+
+    /// Whose handler gets its errors.
+    pub(crate) fn raiser(self) -> Raiser {
+        self.with(|body| body.raiser.clone()).unwrap_or(Raiser::None)
+    }
+
+    fn operation(self) -> Option<Arc<dyn Start>> {
+        let of = |body: &mut Body| match &body.kind {
+            Kind::Persistent(operation) => Some(Arc::clone(operation)),
+            Kind::Single | Kind::Generalized(_) => None,
+        };
+        self.with(of).flatten()
     }
 
     /// Starts a persistent request.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST` when it is another kind of request, or active; what the start of its operation answers.
-    pub(crate) fn start(&self) -> Result<()> {
+    pub(crate) fn start(self) -> Result<()> {
         let refuse = |cause: &str| Err(Error::new(ErrorClass::Request, "", cause));
-        let Kind::Persistent(operation) = &self.kind else {
+        let Some(operation) = self.operation() else {
             return refuse("request is not persistent, so it cannot be started");
         };
         if !self.is_inactive() {
             return refuse("request is active: it was started, and is not complete yet");
         }
-        // The operation begins under the engine's lock, which threads that wait take before this one.
+        // The operation begins under the engine's lock, which threads that wait take before the cell's.
         let pending = operation.start()?;
-        *self.state.lock() = State::Active(pending);
+        let _ = self.with(|body| body.state = State::Active(pending));
         Ok(())
     }
 
-    /// The partitions of its message.
+    /// Works on the partitions of its message.
     ///
     /// # Errors
-    /// `MPI_ERR_REQUEST` when it has none.
-    pub(crate) fn parts(&self) -> Result<&dyn Parts> {
-        let parts = match &self.kind {
-            Kind::Persistent(operation) => operation.parts(),
-            Kind::Single | Kind::Generalized(_) => None,
-        };
-        parts.ok_or_else(|| Error::new(ErrorClass::Request, "", "request is of no partitioned message"))
+    /// `MPI_ERR_REQUEST` when it has none; what the work answers.
+    pub(crate) fn with_parts<T>(self, work: impl FnOnce(&dyn Parts) -> Result<T>) -> Result<T> {
+        let operation = self.operation();
+        let parts = operation.as_ref().and_then(|operation| operation.parts());
+        work(
+            parts
+                .ok_or_else(|| Error::new(ErrorClass::Request, "", "request is of no partitioned message"))?,
+        )
     }
 
     /// An end as the program is told of it: of a generalized request, its function says how it ended.
-    pub(crate) fn told(&self, end: End) -> End {
-        match &self.kind {
-            Kind::Generalized(generalized) => generalized.query(),
-            Kind::Single | Kind::Persistent(_) => end,
+    pub(crate) fn told(self, end: End) -> End {
+        match self.functions() {
+            Some(generalized) => generalized.query(),
+            None => end,
         }
     }
 
     /// Tells what has to come for its end, unless it has ended.
-    pub(crate) fn seek(&self, each: &mut dyn FnMut(Sought)) {
-        if let State::Active(pending) = &*self.state.lock() {
-            pending.seek(each);
-        }
+    pub(crate) fn seek(self, each: &mut dyn FnMut(Sought)) {
+        let _ = self.with(|body| {
+            if let State::Active(pending) = &body.state {
+                pending.seek(each);
+            }
+        });
     }
 
     /// The call that a wait for it alone is a part of: other ranks are to enter that of a collective.
-    pub(crate) fn call(&self) -> &'static str {
+    pub(crate) fn call(self) -> &'static str {
         let mut call = "wait";
         self.seek(&mut |sought| {
             if let Sought::Collective(of) = sought {
@@ -178,41 +248,105 @@ impl Request {
         call
     }
 
-    /// What a call does about it when it has ended so. No handler is looked for where there is no error.
-    fn settled(&self, handle: MPI_Request, end: End) -> Settled {
-        let raiser = if end.error.is_some() { self.raiser.clone() } else { Raiser::None };
-        Settled { handle, raiser, end }
-    }
-
     /// Takes it back, if it can be.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST` when it is inactive; what the program's function answers.
-    pub(crate) fn cancel(&self) -> Result<()> {
-        if let Kind::Generalized(generalized) = &self.kind {
+    pub(crate) fn cancel(self) -> Result<()> {
+        if let Some(generalized) = self.functions() {
             return generalized.cancel();
         }
-        match &mut *self.state.lock() {
-            State::Active(pending) => pending.cancel(),
-            State::Ended(_) => {}
+        let cancel = |body: &mut Body| match &mut body.state {
+            State::Active(pending) => {
+                pending.cancel();
+                Ok(())
+            }
+            State::Ended(_) => Ok(()),
             State::Inactive => {
                 let cause = "request is persistent and inactive: there is nothing to cancel";
-                return Err(Error::new(ErrorClass::Request, "", cause));
+                Err(Error::new(ErrorClass::Request, "", cause))
             }
-        }
-        Ok(())
+        };
+        self.with(cancel).unwrap_or(Ok(()))
+    }
+
+    fn functions(self) -> Option<Arc<Generalized>> {
+        let of = |body: &mut Body| match &body.kind {
+            Kind::Generalized(generalized) => Some(Arc::clone(generalized)),
+            Kind::Single | Kind::Persistent(_) => None,
+        };
+        self.with(of).flatten()
     }
 
     /// The functions of the program behind it.
     ///
     /// # Errors
     /// `MPI_ERR_REQUEST` when it is no generalized request.
-    pub(crate) fn generalized(&self) -> Result<&Generalized> {
-        match &self.kind {
-            Kind::Generalized(generalized) => Ok(generalized),
-            Kind::Single | Kind::Persistent(_) => {
-                Err(Error::new(ErrorClass::Request, "", "request is no generalized request"))
+    pub(crate) fn generalized(self) -> Result<Arc<Generalized>> {
+        self.functions()
+            .ok_or_else(|| Error::new(ErrorClass::Request, "", "request is no generalized request"))
+    }
+
+    /// Takes it out, after it has ended so, or makes it inactive. One that may wait in vain stays as it is.
+    pub(crate) fn settle(self, end: End) -> Settled {
+        if let Place::Ended(slot) = self.place {
+            // Another thread has given it back, or this one does.
+            let _ = slot.give_back(self.handle);
+            return Settled::gone(end);
+        }
+        // Dropped, and the program's functions called, without the cell's lock.
+        let mut removed = None;
+        let settled = self.with(|body| body.settle(end, &mut removed));
+        let mut settled = settled.unwrap_or_else(|| Settled::gone(End::done()));
+        if let Some(Body { kind: Kind::Generalized(generalized), raiser, .. }) = removed {
+            settled.end = generalized.freed(generalized.query());
+            if settled.end.error.is_some() {
+                settled.raiser = raiser;
             }
+        }
+        settled
+    }
+}
+
+impl Body {
+    /// What becomes of a request that has ended so. What it was made of is put into `removed`, if it is gone now.
+    fn settle(&mut self, end: End, removed: &mut Option<Body>) -> Settled {
+        let raiser = if end.error.is_some() { self.raiser.clone() } else { Raiser::None };
+        let handle = match &self.kind {
+            // One that may wait in vain stays as it is.
+            _ if end.is_no_end() => self.handle,
+            Kind::Persistent(_) => {
+                self.state = State::Inactive;
+                self.handle
+            }
+            Kind::Single | Kind::Generalized(_) => {
+                *removed = Some(cell::remove(self));
+                MPI_REQUEST_NULL
+            }
+        };
+        Settled { handle, raiser, end }
+    }
+}
+
+/// What a call has found that settles a request if it has ended.
+pub(crate) enum Taken {
+    NotYet,
+    Settled(Settled),
+    /// It has ended. The program's functions are called by [`Request::settle`]: they may call the library, so not while a call waits.
+    Generalized,
+}
+
+impl Taken {
+    /// What a wait returns.
+    pub(crate) fn ended(self) -> Option<Self> {
+        if let Self::NotYet = self { None } else { Some(self) }
+    }
+
+    /// Of a request that has ended.
+    pub(crate) fn settled(self, request: Request) -> Settled {
+        match self {
+            Self::Settled(settled) => settled,
+            Self::NotYet | Self::Generalized => request.settle(End::done()),
         }
     }
 }
@@ -226,31 +360,14 @@ pub(crate) struct Settled {
 }
 
 impl Settled {
+    /// Of a request that is gone, with no error that a handler would get.
+    pub(crate) fn gone(end: End) -> Self {
+        Self { handle: MPI_REQUEST_NULL, raiser: Raiser::None, end }
+    }
+
     pub(crate) fn into_result(self) -> Result<(), Failure> {
         let raiser = self.raiser;
         self.end.into_result().map(drop).map_err(|error| Failure { error, raiser })
-    }
-}
-
-/// Takes out a request of this handle that has ended, or makes it inactive. One that may wait in vain stays as it is.
-pub(crate) fn settle(handle: MPI_Request, request: &Request, end: End) -> Settled {
-    if end.is_no_end() {
-        return request.settled(handle, end);
-    }
-    match &request.kind {
-        Kind::Persistent(_) => {
-            *request.state.lock() = State::Inactive;
-            request.settled(handle, end)
-        }
-        // Unless another thread has taken it out, and called the program's function.
-        Kind::Generalized(generalized) if remove(handle).is_some() => {
-            request.settled(MPI_REQUEST_NULL, generalized.freed(request.told(end)))
-        }
-        Kind::Generalized(_) => request.settled(MPI_REQUEST_NULL, end),
-        Kind::Single => {
-            drop(remove(handle));
-            request.settled(MPI_REQUEST_NULL, end)
-        }
     }
 }
 
@@ -267,12 +384,11 @@ pub(crate) fn enter(pending: Box<dyn Pending>, raiser: Raiser) -> Result<MPI_Req
 /// # Errors
 /// As [`enter`].
 pub(crate) fn enter_persistent(operation: impl Start + 'static, raiser: Raiser) -> Result<MPI_Request> {
-    enter_kind(State::Inactive, raiser, Kind::Persistent(Box::new(operation)))
+    enter_kind(State::Inactive, raiser, Kind::Persistent(Arc::new(operation)))
 }
 
 pub(super) fn enter_kind(state: State, raiser: Raiser, kind: Kind) -> Result<MPI_Request> {
-    REQUESTS
-        .insert(Arc::new(Request { state: Mutex::new(state), raiser, listed: Listed::never(), kind }))
+    cell::enter(state, raiser, kind)
         .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another request"))
 }
 
@@ -293,11 +409,14 @@ pub(crate) fn enter_or_end<P: Pending + 'static>(mut pending: P, raiser: Raiser)
     ended.map_or_else(|| enter(Box::new(pending), raiser), Ok)
 }
 
-/// Takes a request out.
-pub(super) fn remove(request: MPI_Request) -> Option<Arc<Request>> {
-    match ended::Slot::of(request) {
-        Some(slot) => slot.give_back(request).then(|| slot.request()),
-        None => REQUESTS.remove(request).map(|request| *request),
+/// Takes a request out; answers what was under way.
+fn remove(request: Request) -> Option<Body> {
+    match request.place {
+        Place::Ended(slot) => {
+            let _ = slot.give_back(request.handle);
+            None
+        }
+        Place::Cell(_) => request.with(cell::remove),
     }
 }
 
@@ -320,61 +439,17 @@ impl Numbers {
     }
 }
 
-/// Waits for something that the program has no request of, and tells how it ended.
-///
-/// # Errors
-/// What it ended with.
-pub(crate) fn wait_for(
-    process: &'static Process,
-    pending: &mut dyn Pending,
-    status: Option<StatusOut>,
-) -> Result<()> {
-    wait_within(process, pending.call(), pending, &|_| {}, status)
-}
-
-/// As [`wait_for`], in a call that seeks something besides.
-///
-/// # Errors
-/// As [`wait_for`].
-pub(crate) fn wait_within(
-    process: &'static Process,
-    call: &'static str,
-    pending: &mut dyn Pending,
-    beside: &Seek<'_>,
-    status: Option<StatusOut>,
-) -> Result<()> {
-    let end = match pending.take_end() {
-        // What need not be waited for serves the others all the same.
-        Some(end) => {
-            process.end_short_call();
-            end
-        }
-        None => {
-            let pending = RefCell::new(pending);
-            let seek = |each: &mut dyn FnMut(Sought)| {
-                pending.borrow().seek(each);
-                beside(each);
-            };
-            process.wait_for(call, &seek, || Ok(pending.borrow_mut().take_end()))?
-        }
-    };
-    if let Some(place) = status {
-        end.status.store(place);
-    }
-    end.into_blocking().map(drop)
-}
-
 /// The request of a handle, which is not null.
 ///
 /// # Errors
 /// `MPI_ERR_REQUEST` when it is of no request.
-pub(crate) fn get(request: MPI_Request) -> Result<Arc<Request>> {
-    // One thread may cancel what another waits for, and has perhaps just completed.
-    let ended = ended::Slot::of(request).map(ended::Slot::request);
-    ended.or_else(|| REQUESTS.share(request)).ok_or_else(|| {
-        let cause = match request {
+pub(crate) fn get(handle: MPI_Request) -> Result<Request> {
+    let ended = ended::Slot::of(handle).map(Place::Ended);
+    let place = ended.or_else(|| REQUESTS.find(handle).map(Place::Cell));
+    place.map(|place| Request { handle, place }).ok_or_else(|| {
+        let cause = match handle {
             MPI_REQUEST_NULL => "request is MPI_REQUEST_NULL".to_owned(),
-            request => format!("request {:#x} is no request, or was completed or freed", request.0),
+            handle => format!("request {:#x} is no request, or was completed or freed", handle.0),
         };
         Error::new(ErrorClass::Request, "", cause)
     })
@@ -384,33 +459,31 @@ pub(crate) fn get(request: MPI_Request) -> Result<Arc<Request>> {
 ///
 /// # Errors
 /// What that answers.
-pub(crate) fn remove_generalized(request: MPI_Request) -> Result<()> {
+pub(crate) fn remove_generalized(request: Request) -> Result<()> {
     match remove(request) {
-        None => Ok(()),
-        Some(removed) => removed.generalized()?.freed(End::done()).into_result().map(drop),
+        Some(Body { kind: Kind::Generalized(generalized), .. }) => {
+            generalized.freed(End::done()).into_result().map(drop)
+        }
+        _ => Ok(()),
     }
 }
 
 /// Frees a request; what it stands for goes on.
 pub(crate) fn free(request: MPI_Request) -> Result<()> {
     let found = get(request)?;
-    if let Kind::Generalized(generalized) = &found.kind {
-        // Without the lock of what was freed: the program's function may call the library.
+    if let Some(generalized) = found.functions() {
         return match generalized.free_when_complete() {
             // The program completes it by a copy of the handle.
             false => Ok(()),
-            true => remove_generalized(request),
+            true => remove_generalized(found),
         };
     }
     let mut freed = FREED.lock();
     freed.retain_mut(|pending| pending.take_end().is_none());
-    if let Some(request) = remove(request) {
-        let state = std::mem::replace(&mut *request.state.lock(), State::Ended(End::done()));
-        if let State::Active(mut pending) = state
-            && pending.take_end().is_none()
-        {
-            freed.push(pending);
-        }
+    if let Some(Body { state: State::Active(mut pending), .. }) = remove(found)
+        && pending.take_end().is_none()
+    {
+        freed.push(pending);
     }
     Ok(())
 }

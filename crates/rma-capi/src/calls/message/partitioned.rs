@@ -65,8 +65,8 @@ entry_of_any! {
             return Ok(flag.set("flag", 1)?);
         }
         let found = get(request)?;
-        let has_arrived = place(&found, partition).map(|_| found.is_inactive() || found.look().is_some());
-        Ok(flag.set("flag", has_arrived.map_err(|error| of(&found, error))?.into())?)
+        let has_arrived = place(found, partition).map(|_| found.is_inactive() || found.look().is_some());
+        Ok(flag.set("flag", has_arrived.map_err(|error| of(found, error))?.into())?)
     }
 }
 
@@ -81,24 +81,25 @@ fn make_ready(
             let cause = "request is inactive: it has to be started before partitions are ready";
             return Err(Error::new(ErrorClass::Request, "", cause));
         }
-        found.parts()?.make_ready(place(&found, partition)?)
+        let place = place(found, partition)?;
+        found.with_parts(|parts| parts.make_ready(place))
     };
     let ready = partitions.into_iter().try_for_each(each);
     process.poll();
     // Threads that wait for the send look again.
     process.tell();
-    ready.map_err(|error| of(&found, error))
+    ready.map_err(|error| of(found, error))
 }
 
 /// A partition of a request.
-fn place(request: &Request, partition: c_int) -> Result<usize> {
-    let count = request.parts()?.count();
+fn place(request: Request, partition: c_int) -> Result<usize> {
+    let count = request.with_parts(|parts| Ok(parts.count()))?;
     usize::try_from(partition).ok().filter(|place| *place < count).ok_or_else(|| {
         let cause = format!("partition is {partition}, which is not in {}", Below(count as u64));
         Error::new(ErrorClass::Arg, "", cause)
     })
 }
 
-fn of(request: &Request, error: Error) -> Failure {
-    Failure { error, raiser: request.raiser.clone() }
+fn of(request: Request, error: Error) -> Failure {
+    Failure { error, raiser: request.raiser() }
 }

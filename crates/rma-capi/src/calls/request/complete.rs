@@ -5,7 +5,7 @@ use crate::arguments::Out;
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
 use crate::request::ended::{Slot, try_test, try_wait};
-use crate::request::{End, Request, Status, StatusOut, free, get, settle};
+use crate::request::{End, Settled, Status, StatusOut, Taken, free, get};
 use rma::Result;
 use std::ffi::c_int;
 
@@ -18,16 +18,16 @@ entry_of_any! {
             return Ok(());
         }
         let found = get(handle)?;
-        if Slot::of(handle).is_some() {
+        if found.had_ended() {
             process.poll_throttled();
-            return complete(request, (handle, &found), End::done(), status);
+            return complete(request, found.settle(End::done()), status);
         }
         if found.is_inactive() {
             Status::store_empty(status);
             return Ok(());
         }
-        let end = process.wait_for(found.call(), &|each| found.seek(each), || Ok(found.look()))?;
-        complete(request, (handle, &found), end, status)
+        let taken = process.wait_for(found.call(), &|each| found.seek(each), || Ok(found.take().ended()))?;
+        complete(request, taken.settled(found), status)
     }
 
     /// `MPI_Test` (§3.7.3).
@@ -40,11 +40,11 @@ entry_of_any! {
             return Ok(flag.set("flag", 1)?);
         }
         let found = get(handle)?;
-        match found.look() {
-            None => Ok(flag.set("flag", 0)?),
-            Some(end) => {
+        match found.take() {
+            Taken::NotYet => Ok(flag.set("flag", 0)?),
+            taken => {
                 flag.set("flag", 1)?;
-                complete(request, (handle, &found), end, status)
+                complete(request, taken.settled(found), status)
             }
         }
     }
@@ -88,14 +88,12 @@ entry! {
     }
 }
 
-/// Takes a request out that has ended, and tells how; or tells why one may wait in vain, which stays.
+/// Tells of a request that has ended how; or why one may wait in vain, which stays.
 fn complete(
     request: Out<MPI_Request>,
-    (handle, found): (MPI_Request, &Request),
-    end: End,
+    settled: Settled,
     status: StatusOut,
 ) -> std::result::Result<(), Failure> {
-    let settled = settle(handle, found, end);
     request.set("request", settled.handle)?;
     if !settled.end.is_no_end() {
         settled.end.status.store(status);

@@ -11,11 +11,10 @@ use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
 use crate::process::Sought;
 use crate::request::ended::{count_of_ended, end_all, try_wait_all};
-use crate::request::{End, Request, Settled, Status, StatusOut, get, next_call, settle};
+use crate::request::{End, Request, Settled, Status, StatusOut, Taken, get, next_call};
 use rma::{Error, ErrorClass, Result};
 use smallvec::SmallVec;
 use std::ffi::c_int;
-use std::sync::Arc;
 
 entry_of_any! {
     /// `MPI_Waitall` (§3.7.5).
@@ -25,22 +24,15 @@ entry_of_any! {
             end_all(count, array_of_requests, array_of_statuses);
             return Ok(());
         }
-        let list = List::to_complete(count, array_of_requests.current())?;
-        let mut ends: Few<_> = list.0.iter().map(|_| None).collect();
+        let mut list = List::new();
+        list.add_once(count, array_of_requests.current())?;
         let mut left = list.active();
+        let mut completion = Completion::new(&list, array_of_requests, array_of_statuses);
         process.wait_for("waitall", &|each| list.seek(each), || {
-            let mut has_failed = false;
-            left.retain(|index| match list.look(*index) {
-                None => true,
-                Some(end) => {
-                    has_failed |= end.error.is_some();
-                    ends[*index] = Some(end);
-                    false
-                }
-            });
-            Ok((has_failed || left.is_empty()).then_some(()))
+            left.retain(|index| !completion.take(*index));
+            Ok((completion.has_failed() || left.is_empty()).then_some(()))
         })?;
-        list.complete_all(ends, array_of_requests, array_of_statuses)
+        completion.finish(&left)
     }
 
     /// `MPI_Testall` (§3.7.5).
@@ -50,19 +42,27 @@ entry_of_any! {
         flag: Out<c_int>,
         array_of_statuses: StatusOut,
     ); |process| {
-        let list = List::to_complete(count, array_of_requests.current())?;
+        let mut list = List::new();
+        list.add_once(count, array_of_requests.current())?;
         flag.check("flag")?;
         process.poll();
-        let ends: Few<_> = (0..list.0.len()).map(|index| list.look(index)).collect();
+        let active = list.active();
+        let ends: Few<_> = active.iter().map(|index| list.look(*index)).collect();
         let has_failed = ends.iter().flatten().any(|end| end.error.is_some());
-        let is_done = has_failed || list.active().iter().all(|index| ends[*index].is_some());
+        let is_done = has_failed || ends.iter().all(Option::is_some);
         flag.set("flag", is_done.into())?;
-        if is_done { list.complete_all(ends, array_of_requests, array_of_statuses) } else { Ok(()) }
+        if !is_done {
+            return Ok(());
+        }
+        let mut completion = Completion::new(&list, array_of_requests, array_of_statuses);
+        let left: Few<_> = active.into_iter().filter(|index| !completion.take(*index)).collect();
+        completion.finish(&left)
     }
 
     /// `MPI_Waitany` (§3.7.5).
     fn MPI_Waitany(count: c_int, array_of_requests: Out<MPI_Request>, indx: Out<c_int>, status: StatusOut); |process| {
-        let list = List::to_complete(count, array_of_requests.current())?;
+        let mut list = List::new();
+        list.add_once(count, array_of_requests.current())?;
         indx.check("indx")?;
         let active = list.active();
         let found = match active.is_empty() {
@@ -80,7 +80,8 @@ entry_of_any! {
         flag: Out<c_int>,
         status: StatusOut,
     ); |process| {
-        let list = List::to_complete(count, array_of_requests.current())?;
+        let mut list = List::new();
+        list.add_once(count, array_of_requests.current())?;
         indx.check("indx")?;
         process.poll();
         let active = list.active();
@@ -101,7 +102,8 @@ entry_of_any! {
         array_of_indices: Out<c_int>,
         array_of_statuses: StatusOut,
     ); |process| {
-        let list = List::to_complete(incount, array_of_requests.current())?;
+        let mut list = List::new();
+        list.add_once(incount, array_of_requests.current())?;
         outcount.check("outcount")?;
         list.complete_some(array_of_requests, outcount, array_of_indices, array_of_statuses, |active| {
             process.wait_for("waitsome", &|each| each(Sought::Any), || {
@@ -118,7 +120,8 @@ entry_of_any! {
         array_of_indices: Out<c_int>,
         array_of_statuses: StatusOut,
     ); |process| {
-        let list = List::to_complete(incount, array_of_requests.current())?;
+        let mut list = List::new();
+        list.add_once(incount, array_of_requests.current())?;
         outcount.check("outcount")?;
         process.poll();
         list.complete_some(array_of_requests, outcount, array_of_indices, array_of_statuses, |active| {
@@ -135,7 +138,8 @@ entry! {
         flag: Out<c_int>,
         array_of_statuses: StatusOut,
     ) raises Raiser::None; |process| {
-        let list = List::of(count, array_of_requests)?;
+        let mut list = List::new();
+        list.add(count, array_of_requests)?;
         process.poll();
         let ends: Vec<_> = (0..list.0.len()).map(|index| list.look(index)).collect();
         let is_done = list.active().iter().all(|index| ends[*index].is_some());
@@ -156,7 +160,8 @@ entry! {
         flag: Out<c_int>,
         status: StatusOut,
     ) raises Raiser::None; |process| {
-        let list = List::of(count, array_of_requests)?;
+        let mut list = List::new();
+        list.add(count, array_of_requests)?;
         process.poll();
         let active = list.active();
         let found = list.first(&active);
@@ -178,7 +183,8 @@ entry! {
         array_of_indices: Out<c_int>,
         array_of_statuses: StatusOut,
     ) raises Raiser::None; |process| {
-        let list = List::of(incount, array_of_requests)?;
+        let mut list = List::new();
+        list.add(incount, array_of_requests)?;
         process.poll();
         let active = list.active();
         if active.is_empty() {
@@ -198,40 +204,43 @@ entry! {
 type Few<T> = SmallVec<[T; 8]>;
 
 /// Requests of a call; `None` stands for a null request, and for one that is persistent and inactive.
-struct List(Few<Option<(MPI_Request, Arc<Request>)>>);
+struct List(Few<Option<Request>>);
 
 impl List {
-    fn of(count: c_int, requests: In<MPI_Request>) -> Result<Self> {
-        let handles = requests.each("array_of_requests", len("count", count)?)?;
-        let find = |handle: MPI_Request| match handle {
-            MPI_REQUEST_NULL => Ok(None),
-            handle => get(handle)
-                .map(|request| Some((handle, request)).filter(|(_, request)| !request.is_inactive())),
-        };
-        handles.map(find).collect::<Result<_>>().map(Self)
+    fn new() -> Self {
+        Self(SmallVec::new())
     }
 
-    /// As [`List::of`], for calls that take requests out, each of which can be there once.
-    fn to_complete(count: c_int, requests: In<MPI_Request>) -> Result<Self> {
-        let list = Self::of(count, requests)?;
+    /// Adds the requests of an array. A list is filled where it lies: it is long, and moving it costs more than a look at a request.
+    fn add(&mut self, count: c_int, requests: In<MPI_Request>) -> Result<()> {
+        for handle in requests.each("array_of_requests", len("count", count)?)? {
+            let found = if handle == MPI_REQUEST_NULL { None } else { Some(get(handle)?) };
+            self.0.push(found.filter(|request| !request.is_inactive()));
+        }
+        Ok(())
+    }
+
+    /// As [`List::add`], for calls that take requests out, each of which can be there once.
+    fn add_once(&mut self, count: c_int, requests: In<MPI_Request>) -> Result<()> {
+        self.add(count, requests)?;
         let call = next_call();
-        for (index, entry) in list.0.iter().enumerate() {
-            if let Some((handle, request)) = entry
-                && request.listed.is_by(call)
+        for (index, entry) in self.0.iter().enumerate() {
+            if let Some(request) = entry
+                && request.is_listed_by(call)
             {
-                let cause =
-                    format!("array_of_requests[{index}] is {:#x}, which the array has before", handle.0);
+                let handle = request.handle().0;
+                let cause = format!("array_of_requests[{index}] is {handle:#x}, which the array has before");
                 return Err(Error::new(ErrorClass::Request, "", cause));
             }
         }
-        Ok(list)
+        Ok(())
     }
 
     /// An end as the program is told of it, by a call that leaves the request where it is.
     fn told(&self, index: usize, end: End) -> End {
-        match &self.0[index] {
+        match self.0[index] {
             None => end,
-            Some((_, request)) => request.told(end),
+            Some(request) => request.told(end),
         }
     }
 
@@ -242,11 +251,11 @@ impl List {
 
     /// Tells what has to come for the end of all.
     fn seek(&self, each: &mut dyn FnMut(Sought)) {
-        self.0.iter().flatten().for_each(|(_, request)| request.seek(each));
+        self.0.iter().flatten().for_each(|request| request.seek(each));
     }
 
     fn look(&self, index: usize) -> Option<End> {
-        self.0[index].as_ref().and_then(|(_, request)| request.look())
+        self.0[index].and_then(Request::look)
     }
 
     fn first(&self, active: &[usize]) -> Option<(usize, End)> {
@@ -259,39 +268,7 @@ impl List {
 
     /// Takes a request out that has ended so; one that may wait in vain stays.
     fn settle(&self, index: usize, end: End) -> Settled {
-        let (handle, request) = self.0[index].as_ref().expect("only a request has an end");
-        settle(*handle, request, end)
-    }
-
-    /// Takes out what has ended; null requests have empty statuses, and what has not ended is pending.
-    fn complete_all(
-        &self,
-        ends: Few<Option<End>>,
-        requests: Out<MPI_Request>,
-        statuses: StatusOut,
-    ) -> Result<(), Failure> {
-        let (mut first, mut codes) = (Ok(()), Few::new());
-        for (index, (end, request)) in ends.into_iter().zip(&self.0).enumerate() {
-            let place = statuses.at(index);
-            match (end, request) {
-                (Some(end), Some((handle, request))) => {
-                    let settled = settle(*handle, request, end);
-                    requests.set_at("array_of_requests", index, settled.handle)?;
-                    settled.end.status.store(place);
-                    codes.extend(settled.end.error.as_ref().map(|error| (index, error.code())));
-                    keep_first(&mut first, settled.into_result());
-                }
-                (_, None) => Status::EMPTY.store(place),
-                (None, Some(_)) => {
-                    Status::EMPTY.store(place);
-                    codes.push((index, ErrorClass::Pending as c_int));
-                }
-            }
-        }
-        first.map_err(|failure| {
-            Status::set_errors(self.0.len(), &codes, statuses);
-            in_status(failure)
-        })
+        self.0[index].expect("only a request has an end").settle(end)
     }
 
     /// Takes out the one that was found; with none, because all are null, the status is empty.
@@ -338,6 +315,68 @@ impl List {
             keep_first(&mut first, settled.into_result());
         }
         first.map_err(in_status)
+    }
+}
+
+/// What a call tells of all requests of its list. Each that has ended is told of once it is found, and is gone then.
+struct Completion<'a> {
+    list: &'a List,
+    requests: Out<MPI_Request>,
+    statuses: StatusOut,
+    /// Those that the program's functions are to be called for, which may call the library: not while a call waits.
+    generalized: Few<usize>,
+    /// Errors, by place.
+    codes: Few<(usize, c_int)>,
+    first: Result<(), Failure>,
+}
+
+impl<'a> Completion<'a> {
+    /// With the statuses of null requests, which are empty.
+    fn new(list: &'a List, requests: Out<MPI_Request>, statuses: StatusOut) -> Self {
+        let null = list.0.iter().enumerate().filter(|(_, request)| request.is_none());
+        null.for_each(|(index, _)| Status::EMPTY.store(statuses.at(index)));
+        Self { list, requests, statuses, generalized: Few::new(), codes: Few::new(), first: Ok(()) }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.first.is_err()
+    }
+
+    /// Takes an active one out, if it has ended; says whether it has.
+    fn take(&mut self, index: usize) -> bool {
+        let Some(request) = self.list.0[index] else { return true };
+        match request.take() {
+            Taken::NotYet => return false,
+            Taken::Settled(settled) => self.tell(index, settled),
+            Taken::Generalized => self.generalized.push(index),
+        }
+        true
+    }
+
+    fn tell(&mut self, index: usize, settled: Settled) {
+        // There is a place, as the handle was read from it.
+        let _ = self.requests.set_at("array_of_requests", index, settled.handle);
+        settled.end.status.store(self.statuses.at(index));
+        if let Some(error) = &settled.end.error {
+            self.codes.push((index, error.code()));
+            keep_first(&mut self.first, settled.into_result());
+        }
+    }
+
+    /// Tells of the rest: what is `left`, and has not ended, is pending.
+    fn finish(&mut self, left: &[usize]) -> Result<(), Failure> {
+        for index in std::mem::take(&mut self.generalized) {
+            self.tell(index, self.list.settle(index, End::done()));
+        }
+        let Self { list, statuses, codes, first, .. } = self;
+        std::mem::replace(first, Ok(())).map_err(|failure| {
+            for index in left {
+                Status::EMPTY.store(statuses.at(*index));
+                codes.push((*index, ErrorClass::Pending as c_int));
+            }
+            Status::set_errors(list.0.len(), codes, *statuses);
+            in_status(failure)
+        })
     }
 }
 

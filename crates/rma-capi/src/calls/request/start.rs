@@ -3,7 +3,7 @@
 use crate::abi::*;
 use crate::arguments::{In, Out, len};
 use crate::entry::entry_of_any;
-use crate::errors::{Failure, Raiser};
+use crate::errors::Failure;
 use crate::request::get;
 use std::ffi::c_int;
 
@@ -27,5 +27,5 @@ entry_of_any! {
 
 fn start(request: MPI_Request) -> Result<(), Failure> {
     let found = get(request)?;
-    found.start().map_err(|error| Failure { error, raiser: Raiser::clone(&found.raiser) })
+    found.start().map_err(|error| Failure { error, raiser: found.raiser() })
 }
