@@ -146,7 +146,13 @@ impl Group {
         match &self.map {
             RankMap::Stride { first, stride, count } => {
                 let distance = peer.0.checked_sub(*first)?;
-                (distance % stride == 0 && distance / stride < *count).then(|| Rank(distance / stride))
+                let rank = match *stride {
+                    // A division takes longer than all else of a look.
+                    1 => distance,
+                    stride if distance.is_multiple_of(stride) => distance / stride,
+                    _ => return None,
+                };
+                (rank < *count).then_some(Rank(rank))
             }
             RankMap::List(list) => list.find(peer).0,
         }
@@ -174,6 +180,9 @@ mod tests {
             }
         }
         assert_eq!(Group::of(1, Rank(0), &[Peer(9)]).peer(Rank(0)), Peer(9));
+        let dense = Group::strided(1, Rank(0), Peer(3), 1, 2);
+        let ranks = [2, 3, 4, 5, u32::MAX].map(|peer| dense.rank(Peer(peer)).map(|rank| rank.0));
+        assert_eq!(ranks, [None, Some(0), Some(1), None, None]);
     }
 
     #[test]

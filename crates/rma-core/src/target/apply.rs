@@ -250,7 +250,7 @@ fn is_elements(kernel: Kernel, place: &Place, len: u64) -> bool {
         Area::Shape { layout, from } if word > 0 => from.is_multiple_of(word) && layout.is_words(word),
         Area::Shape { .. } | Area::Run { .. } => true,
     };
-    is_whole && len.is_multiple_of(kernel.ty().size() as u64)
+    is_whole && kernel.ty().divides(len as usize)
 }
 
 pub(super) fn touch(
