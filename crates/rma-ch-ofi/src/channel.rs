@@ -8,7 +8,7 @@ use crate::peer::{Arrival, Link, OFFERS, Parting, PeerState};
 use crate::pull::{PART, READ_SLOTS};
 use crate::registration::Exposed;
 use crate::transfers::Transfers;
-use crate::wire::{HEADER, Header, Kind, Letter, OFFER, Offer};
+use crate::wire::{HEAD_LEN, HEADER, Header, Kind, Letter, OFFER, Offer};
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, FailureKind, Lane, Polled,
     RemoteMemory, Room, Sink, Source, TransferLimits, Usage,
@@ -329,7 +329,7 @@ unsafe impl Channel for OfiChannel {
         peer: Peer,
         lane: Lane,
         head: &[u8],
-        body: Gather,
+        mut body: Gather,
         token: BulkToken,
     ) -> Result<Room, Failure> {
         assert!((1..=self.limits.packet).contains(&head.len()), "a head of {} bytes", head.len());
@@ -355,9 +355,17 @@ unsafe impl Channel for OfiChannel {
             self.dispatch(place, lane, slot, OFFER + head.len(), Kind::Offer, len);
             return Ok(Room::Granted);
         }
-        self.fabric.part(name, HEADER, head.len()).write(head);
-        self.dispatch(place, lane, slot, head.len(), Kind::Head, len);
-        self.peers[place].sending[lane as usize].body = Some((body, token));
+        // A head is not longer than a packet, whose length fits 32 bits.
+        self.fabric.part(name, HEADER, HEAD_LEN).write(&(head.len() as u32).to_le_bytes());
+        let at = HEADER + HEAD_LEN + head.len();
+        self.fabric.part(name, HEADER + HEAD_LEN, head.len()).write(head);
+        let room = usize::try_from(len).unwrap_or(usize::MAX).min(self.limits.packet - head.len());
+        let first = body.copy_to(self.fabric.part(name, at, room));
+        self.dispatch(place, lane, slot, HEAD_LEN + head.len() + first, Kind::Head, len);
+        match body.remaining() {
+            0 => self.returned.push(token),
+            _ => self.peers[place].sending[lane as usize].body = Some((body, token)),
+        }
         self.list(place);
         self.pump(place, lane);
         Ok(Room::Granted)

@@ -33,7 +33,7 @@ rma_core::variables! {
             "bodies from this size on are sent in pieces behind a head (at most the longest packet)",
             "a body costs less as part of its packet: 12 KiB take two thirds of the time";
         /// From here on bodies are read.
-        read_bytes: u64 = 64u64 << 10, "RMA_OFI_READ_BYTES", Bytes, 1..=u64::MAX,
+        read_bytes: u64 = 44u64 << 10, "RMA_OFI_READ_BYTES", Bytes, 1..=u64::MAX,
             "bodies from this size on, if they lie in one piece and the provider can do it, are read by the receiver",
             "a body of this size takes as long in packets, a longer one longer";
         /// Transfers over any provider.

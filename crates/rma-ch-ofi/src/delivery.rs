@@ -5,7 +5,7 @@ use crate::channel::{OfiChannel, Turn};
 use crate::fabric::Handed;
 use crate::peer::{Arrival, Arriving, Link};
 use crate::pull::Pull;
-use crate::wire::{Header, Kind, Offer};
+use crate::wire::{Header, Kind, Offer, split_head};
 use rma_core::channel::{Delivery, Failure, FailureKind, Lane, Placement};
 use rma_core::ids::Peer;
 use std::hint::black_box;
@@ -235,11 +235,17 @@ impl OfiChannel {
                     Delivery::Refused(why) => Verdict::Wrong(why),
                 }
             }
-            (Kind::Head, None) if content > 0 && header.body > 0 => {
+            (Kind::Head, None) if header.body > 0 => {
+                let parts = split_head(bytes).filter(|(_, first)| first.len() as u64 <= header.body);
+                let Some((head, first)) = parts else { return Verdict::Wrong("a head of another length") };
                 turn.packets += 1;
-                match turn.sink.bulk(peer, lane, bytes, header.body) {
-                    Placement::Into(scatter) => {
-                        receive.body = Some(Arriving::Pieces(scatter, header.body));
+                match turn.sink.bulk(peer, lane, head, header.body) {
+                    Placement::Into(mut scatter) => {
+                        scatter.write(first);
+                        match header.body - first.len() as u64 {
+                            0 => turn.sink.bulk_received(peer, lane),
+                            more => receive.body = Some(Arriving::Pieces(scatter, more)),
+                        }
                         Verdict::Used
                     }
                     Placement::Refused(why) => Verdict::Wrong(why),

@@ -15,7 +15,7 @@ pub(crate) const HEADER: usize = 40;
 pub(crate) enum Kind {
     /// A small packet.
     Small = 1,
-    /// The head of a bulk; its body follows in pieces.
+    /// The head of a bulk behind its length, with the first bytes of its body; the rest follows in pieces.
     Head = 2,
     /// A piece of the body of the lane's last head.
     Piece = 3,
@@ -103,12 +103,22 @@ impl Offer {
     }
 }
 
+/// Bytes before a head: its length.
+pub(crate) const HEAD_LEN: usize = 4;
+
+/// The head, and the first bytes of its body.
+pub(crate) fn split_head(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, rest) = bytes.split_first_chunk::<HEAD_LEN>()?;
+    let (head, body) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*len)).ok()?)?;
+    (!head.is_empty()).then_some((head, body))
+}
+
 /// Longest address of an endpoint, so that a greeting fits the smallest packet.
 pub(crate) const ADDRESS_MAX: usize = 128;
 /// Longest reason that a letter carries.
 const REASON_MAX: usize = 150;
 /// What a greeting begins with: other versions differ.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What goes through the lower channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,6 +203,17 @@ mod tests {
             }
             assert_eq!(Header::parse(&bytes[..HEADER - 1]), None);
         }
+    }
+
+    #[test]
+    fn a_head_is_parted_from_the_first_bytes_of_its_body() {
+        let bytes = [&4u32.to_le_bytes()[..], b"headbody"].concat();
+        assert_eq!(split_head(&bytes), Some((&b"head"[..], &b"body"[..])));
+        assert_eq!(split_head(&bytes[..8]), Some((&b"head"[..], &b""[..])));
+        for len in [0, 9, u32::MAX] {
+            assert_eq!(split_head(&[&len.to_le_bytes()[..], b"headbody"].concat()), None, "{len}");
+        }
+        (0..8).for_each(|cut| assert_eq!(split_head(&bytes[..cut]), None, "{cut}"));
     }
 
     #[test]
