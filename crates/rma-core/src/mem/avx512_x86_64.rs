@@ -5,9 +5,9 @@
 //! vectors need a newer one than this crate does, so the loops are `asm!` throughout, as window memory needs
 //! anyway.
 
+use super::cache_x86_64::amd_family;
 use super::span::{Fold, Lane};
 use std::arch::asm;
-use std::arch::x86_64::__cpuid;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Bytes of a line, and of a whole vector.
@@ -67,13 +67,8 @@ impl Width {
 }
 
 /// Whether the processor, which has AVX-512, is AMD's Zen 4: no other of family 19h has it.
-#[allow(unused_unsafe)] // the functions are safe in newer compilers
 fn has_halves() -> bool {
-    // SAFETY: each processor of this architecture has the instruction and these two leaves.
-    let (maker, version) = unsafe { (__cpuid(0), __cpuid(1).eax) };
-    let is_amd = maker.ebx == u32::from_le_bytes(*b"Auth");
-    let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
-    is_amd && family == 0x19
+    amd_family() == Some(0x19)
 }
 
 /// Combines the words of `to`, which are whole and aligned, with those of `from`.

@@ -1,4 +1,4 @@
-//! How large the processor's last cache is, as it says itself.
+//! How large the processor's last cache is, and which family of its maker it belongs to, as it says itself.
 
 use std::arch::x86_64::{__cpuid_count, CpuidResult};
 
@@ -13,6 +13,13 @@ pub(super) fn last_cache_bytes() -> Option<usize> {
         let caches = (0..16).map(|index| cpuid(leaf, index)).take_while(|cache| cache.eax & 0x1F != 0);
         caches.filter(|cache| cache.eax >> 5 & 0x7 == LAST_LEVEL).find_map(bytes_of)
     })
+}
+
+/// The family of a processor of AMD: 19h is Zen 3 and Zen 4, 1Ah is Zen 5.
+pub(super) fn amd_family() -> Option<u32> {
+    let version = cpuid(1, 0).eax;
+    let is_amd = cpuid(0, 0).ebx == u32::from_le_bytes(*b"Auth");
+    is_amd.then(|| (version >> 8 & 0xf) + (version >> 20 & 0xff))
 }
 
 /// Ways times partitions times bytes of a line times sets; each field is one less than its number.

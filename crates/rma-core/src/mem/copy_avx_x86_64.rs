@@ -1,4 +1,4 @@
-//! The copies on x86-64 that use AVX: vectors of 32 bytes.
+//! The copies on x86-64 that use AVX, vectors of 32 bytes, and AVX-512, vectors of 64.
 //!
 //! Called by `copy_x86_64.rs`, which says what all copies promise and has found out that the processor has AVX.
 
@@ -140,6 +140,59 @@ macro_rules! ascend_avx {
 pub(super) unsafe fn copy_ascending_avx(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller promises `len > 128` bytes on both sides.
     unsafe { ascend_avx!(to, from, len, "vmovdqa", "") }
+}
+
+/// As [`copy_ascending_avx`], by vectors of a whole line: in blocks of 256 bytes, of which the last ones wait in registers. A copy within
+/// the caches takes up to a quarter less time where the processor moves a line at once.
+///
+/// # Safety
+/// The processor has AVX-512; `to` is writable and `from` readable for `len` bytes, more than 256.
+pub(super) unsafe fn copy_ascending_avx512(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller promises `len > 256` bytes on both sides; as in `ascend_avx`, a block is moved only while more than 256 are left.
+    unsafe {
+        asm_avx!([
+            "vmovdqu64 zmm8, [{from}]",
+            "vmovdqu64 zmm4, [{from} + {left} - 256]",
+            "vmovdqu64 zmm5, [{from} + {left} - 192]",
+            "vmovdqu64 zmm6, [{from} + {left} - 128]",
+            "vmovdqu64 zmm7, [{from} + {left} - 64]",
+            "mov {start}, {to}",
+            // Moves forward by 0 to 63 bytes, to where the target is aligned.
+            "mov {skip}, {to}",
+            "neg {skip}",
+            "and {skip}, 63",
+            "add {from}, {skip}",
+            "add {to}, {skip}",
+            "sub {left}, {skip}",
+            "cmp {left}, 256",
+            "jbe 3f",
+            ".p2align 5",
+            "2:",
+            "vmovdqu64 zmm0, [{from}]",
+            "vmovdqu64 zmm1, [{from} + 64]",
+            "vmovdqu64 zmm2, [{from} + 128]",
+            "vmovdqu64 zmm3, [{from} + 192]",
+            "vmovdqa64 [{to}], zmm0",
+            "vmovdqa64 [{to} + 64], zmm1",
+            "vmovdqa64 [{to} + 128], zmm2",
+            "vmovdqa64 [{to} + 192], zmm3",
+            "add {from}, 256",
+            "add {to}, 256",
+            "sub {left}, 256",
+            "cmp {left}, 256",
+            "ja 2b",
+            "3:",
+            "vmovdqu64 [{to} + {left} - 256], zmm4",
+            "vmovdqu64 [{to} + {left} - 192], zmm5",
+            "vmovdqu64 [{to} + {left} - 128], zmm6",
+            "vmovdqu64 [{to} + {left} - 64], zmm7",
+            "test {skip}, {skip}",
+            "jz 4f",
+            "vmovdqu64 [{start}], zmm8",
+            "4:",
+            "vzeroupper"], [from = inout(reg) from => _, to = inout(reg) to => _, left = inout(reg) len => _,
+            start = out(reg) _, skip = out(reg) _], [nostack]);
+    }
 }
 
 /// As [`copy_ascending_avx`], past the caches. The fence is for its stores: what the thread stores afterwards is seen after them.
