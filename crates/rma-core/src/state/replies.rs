@@ -104,20 +104,16 @@ impl Buffers {
 impl Replies {
     /// Queues a reply. An acknowledgement is merged with one before it, which says the same of earlier
     /// requests; so is the error of a store with an earlier one, since a window raises its first error only.
-    #[inline]
     pub(crate) fn push(&mut self, to: Peer, reply: Reply) {
         match reply {
             Reply::Packet(response, body) if self.is_empty() && body.short_len().is_some() => {
                 self.single = Some((to, response, body));
             }
-            reply => self.push_behind(to, reply),
+            reply => {
+                self.end_single();
+                self.enqueue(to, reply);
+            }
         }
-    }
-
-    #[inline(never)]
-    fn push_behind(&mut self, to: Peer, reply: Reply) {
-        self.end_single();
-        self.enqueue(to, reply);
     }
 
     /// Puts the response that has no queue into one.
