@@ -79,6 +79,19 @@ pub(super) unsafe fn copy_256_avx(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
+/// Moves forward by 0 to 63 bytes, to where the target begins a line, and keeps where it began.
+macro_rules! to_line {
+    () => {
+        "mov {start}, {to}
+        mov {skip}, {to}
+        neg {skip}
+        and {skip}, 63
+        add {from}, {skip}
+        add {to}, {skip}
+        sub {left}, {skip}"
+    };
+}
+
 /// Blocks of 128 bytes to whole cache lines by the instruction `$store`; the first 64 bytes, unless they begin a line, and the last 128 wait
 /// in registers until the end, so that their overlap with the blocks is stored twice with the same values. `$end` comes after all stores.
 ///
@@ -93,14 +106,7 @@ macro_rules! ascend_avx {
             "vmovdqu ymm5, [{from} + {left} - 96]",
             "vmovdqu ymm6, [{from} + {left} - 64]",
             "vmovdqu ymm7, [{from} + {left} - 32]",
-            "mov {start}, {to}",
-            // Moves forward by 0 to 63 bytes, to where the target is aligned.
-            "mov {skip}, {to}",
-            "neg {skip}",
-            "and {skip}, 63",
-            "add {from}, {skip}",
-            "add {to}, {skip}",
-            "sub {left}, {skip}",
+            to_line!(),
             "cmp {left}, 128",
             "jbe 3f",
             ".p2align 5",
@@ -143,7 +149,7 @@ pub(super) unsafe fn copy_ascending_avx(to: *mut u8, from: *const u8, len: usize
 }
 
 /// As [`copy_ascending_avx`], by vectors of a whole line: in blocks of 256 bytes, of which the last ones wait in registers. A copy within
-/// the caches takes up to a quarter less time where the processor moves a line at once.
+/// the first cache takes up to a quarter less time where the processor moves a line at once.
 ///
 /// # Safety
 /// The processor has AVX-512; `to` is writable and `from` readable for `len` bytes, more than 256.
@@ -156,14 +162,7 @@ pub(super) unsafe fn copy_ascending_avx512(to: *mut u8, from: *const u8, len: us
             "vmovdqu64 zmm5, [{from} + {left} - 192]",
             "vmovdqu64 zmm6, [{from} + {left} - 128]",
             "vmovdqu64 zmm7, [{from} + {left} - 64]",
-            "mov {start}, {to}",
-            // Moves forward by 0 to 63 bytes, to where the target is aligned.
-            "mov {skip}, {to}",
-            "neg {skip}",
-            "and {skip}, 63",
-            "add {from}, {skip}",
-            "add {to}, {skip}",
-            "sub {left}, {skip}",
+            to_line!(),
             "cmp {left}, 256",
             "jbe 3f",
             ".p2align 5",

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_as_it_begins_is_news_once() {
+    fn what_has_ended_as_it_begins_is_found_by_the_first_test() {
         const SCOPE: Scope = Scope { context: 1, plane: Plane::User };
         let messenger = Messenger::new(Peer(0), 2, &MessageConfig::default());
         drop(messenger.begin_send(Peer(0), SCOPE, 1, vec![7]).unwrap());
