@@ -26,14 +26,16 @@ pub(crate) struct Library {
 ///
 /// Over `tcp`, rxm makes some four thousand buffers of the first size and touches them all, 70 to 135 MiB in each process. Most are
 /// receives; fewer of them also stay in the processor's cache. Messages up to the second size land where they belong without one; later
-/// versions have no such size, and cut what is longer than a buffer into pieces of one.
+/// versions have no such size. What is longer would go in pieces of a buffer, up to the third size: with some of them under way 2.5 crashes
+/// when the receiver has died. So the receiver reads it.
 ///
 /// `verbs` keeps registrations that were closed, unless its cache is off: a peer with the key would still reach the memory. With
 /// receives for each connection, rxm posts them again while it closes the connection that they belong to, and crashes, where packets
 /// have arrived that were not looked at: so it is when a peer has died. Shared ones outlive the connection.
-const DEFAULTS: [(&str, (u32, u32), &str, &str); 6] = [
+const DEFAULTS: [(&str, (u32, u32), &str, &str); 7] = [
     ("tcp;ofi_rxm", (1, 20), "FI_OFI_RXM_BUFFER_SIZE", "1024"),
     ("tcp;ofi_rxm", (1, 20), "FI_OFI_RXM_EAGER_LIMIT", "16384"),
+    ("tcp;ofi_rxm", ALL, "FI_OFI_RXM_SAR_LIMIT", "0"),
     ("tcp;ofi_rxm", ALL, "FI_OFI_RXM_MSG_RX_SIZE", "32"),
     ("verbs;ofi_rxm", ALL, CACHE, CACHE_OFF),
     ("verbs;ofi_rxm", ALL, "FI_OFI_RXM_USE_SRX", "1"),
@@ -196,11 +198,16 @@ mod tests {
 
     #[test]
     fn short_buffers_are_for_versions_that_receive_long_packets_without_one() {
-        let sizes = ["FI_OFI_RXM_BUFFER_SIZE", "FI_OFI_RXM_EAGER_LIMIT", "FI_OFI_RXM_MSG_RX_SIZE"];
+        let sizes = [
+            "FI_OFI_RXM_BUFFER_SIZE",
+            "FI_OFI_RXM_EAGER_LIMIT",
+            "FI_OFI_RXM_SAR_LIMIT",
+            "FI_OFI_RXM_MSG_RX_SIZE",
+        ];
         assert_eq!(names("tcp;ofi_rxm", (1, 17)), sizes);
         assert_eq!(names("tcp;ofi_rxm", (1, 19)), sizes);
-        assert_eq!(names("tcp;ofi_rxm", (1, 20)), ["FI_OFI_RXM_MSG_RX_SIZE"]);
-        assert_eq!(names("tcp;ofi_rxm", (2, 5)), ["FI_OFI_RXM_MSG_RX_SIZE", "FI_AV_REMOVE_CLEANUP"]);
+        assert_eq!(names("tcp;ofi_rxm", (1, 20)), sizes[2..]);
+        assert_eq!(names("tcp;ofi_rxm", (2, 5)), [&sizes[2..], &["FI_AV_REMOVE_CLEANUP"]].concat());
         assert!(names("verbs;ofi_rxm", (2, 5)).contains(&"FI_OFI_RXM_USE_SRX"));
         assert!(names("efa", (1, 17)).is_empty());
     }
