@@ -250,7 +250,8 @@ fn busy(state: Epoch, locks: u64, open: &OpenEpoch) -> String {
             "all ranks are locked: call unlock_all first".to_owned()
         }
         Epoch::PscwIssued | Epoch::PscwGranted => {
-            format!("an access epoch to {} ranks is open: call complete first", open.started)
+            let ranks = if open.started == 1 { "rank" } else { "ranks" };
+            format!("an access epoch to {} {ranks} is open: call complete first", open.started)
         }
         Epoch::Unset | Epoch::FenceIssued | Epoch::FenceGranted => "an epoch is open".to_owned(),
     }
