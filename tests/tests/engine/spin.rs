@@ -415,6 +415,28 @@ fn a_rank_that_gets_what_it_waits_for_by_turns_gives_them_at_once_until_they_are
     );
 }
 
+/// The scheduler looks for a free core when it wakes a rank, and not while two on one core give each other turns.
+#[test]
+fn of_waits_that_give_turns_at_once_a_few_sleep_where_ranks_do_not_outnumber_cores() {
+    const TAKEN: u32 = 3;
+    for (spin_us, expected) in [(30, vec![8, 24, 56, 120]), (0, vec![])] {
+        let (engine, desk) = engine_that_spins(spin_us);
+        desk.is_blind.store(true, SeqCst);
+        (0..2).for_each(|_| _ = turns_until_poll(&engine, &desk, 4, TAKEN));
+        let sleeps = |wait: &u32| {
+            let before = engine.counters().sleeps;
+            let turns = turns_until_poll(&engine, &desk, 3, TAKEN);
+            let sleeps = engine.counters().sleeps - before;
+            assert!(
+                (sleeps, turns) == (1, 0) || (sleeps == 0 && turns > 0),
+                "wait {wait}: {sleeps}, {turns}"
+            );
+            sleeps == 1
+        };
+        assert_eq!((1..=150).filter(sleeps).collect::<Vec<u32>>(), expected, "{spin_us} us");
+    }
+}
+
 #[test]
 fn where_ranks_outnumber_cores_what_is_due_leaves_before_the_first_turn_and_the_turn_comes_before_the_first_poll()
  {

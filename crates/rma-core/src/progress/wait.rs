@@ -206,17 +206,19 @@ impl Wait<'_> {
         describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
-        if !self.yields_at_once() {
-            return self.go_on_until(None, describe, ready);
+        let parts = self.waiting.sharing.parts(self.patience.spin);
+        if parts || !self.yields_at_once() {
+            return self.go_on_until(None, parts, describe, ready);
         }
         let (value, yielded) = self.send_and_yield(ready)?;
-        value.map_or_else(|| self.go_on_until(yielded, describe, ready), Ok)
+        value.map_or_else(|| self.go_on_until(yielded, false, describe, ready), Ok)
     }
 
-    /// The loop of all waits, behind a yield, or none.
+    /// The loop of all waits, behind a yield, or none, and without yields if it [parts](Sharing::parts).
     fn go_on_until<T>(
         &self,
         mut yielded: Option<Yielded>,
+        parts: bool,
         describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
@@ -254,7 +256,7 @@ impl Wait<'_> {
                 now,
                 spin: self.waiting.adaptive_spin.spin(self.patience.spin),
                 is_shared: self.waiting.sharing.is_likely(),
-                avoids_yields: self.waiting.yield_history.avoids_yields(now),
+                avoids_yields: parts || self.waiting.yield_history.avoids_yields(now),
                 is_due: core.is_due(),
             });
             match next {

@@ -10,6 +10,9 @@
 //! should have made needless, is evidence too: so waits try spinning again also where some process uses every
 //! yield.
 //!
+//! Where there is a core for each rank, a shared one is the scheduler's oversight. It looks for a free core when it wakes a process, and
+//! seldom otherwise. So of the waits that yield at once some sleep instead, ever fewer as long as that is of no use.
+//!
 //! Whether another process used a yield shows in its length: two switches and an answer take longer than a
 //! call of the system alone. How long such a call takes is the machine's, and on a virtual one changes by the
 //! minute. So some yields are measured, those that could change the guess first: a thread that has had the
@@ -27,6 +30,9 @@ const TAKEN_YIELD: Duration = Duration::from_micros(2);
 const LONG_YIELD: Duration = Duration::from_micros(200);
 /// Evidence from which on a wait acts, and the most that is kept, so that little is needed to change its mind.
 const ENOUGH: u32 = 2;
+/// Of waits that yield at once so many until the first one sleeps, and most between two that do.
+const PARTS_AFTER: u32 = 8;
+const PARTS_SELDOM: u32 = 64;
 const MOST: u32 = 4;
 /// Of so many yields one is measured while a wait acts on the guess, and of so many while it does not.
 const MEASURED: u32 = 8;
@@ -39,17 +45,36 @@ pub(crate) struct Sharing {
     /// Nanoseconds: a shorter yield was used by no other process, as far as has been measured.
     taken_from: AtomicU32,
     yields: AtomicU32,
+    /// Waits since the last one that was to sleep, and how many there are between two.
+    waits: AtomicU32,
+    parts_after: AtomicU32,
 }
 
 impl Sharing {
     pub(crate) fn new() -> Self {
         let taken_from = AtomicU32::new(TAKEN_YIELD.as_nanos() as u32);
-        Self { evidence: AtomicU32::new(0), taken_from, yields: AtomicU32::new(0) }
+        let [evidence, yields, waits] = [0; 3].map(AtomicU32::new);
+        Self { evidence, taken_from, yields, waits, parts_after: AtomicU32::new(PARTS_AFTER) }
     }
 
     /// Whether waits act on it.
     pub(crate) fn is_likely(&self) -> bool {
         self.evidence.load(Relaxed) >= ENOUGH
+    }
+
+    /// Counts a wait that would spin for so long, but yields; says whether it is to sleep.
+    pub(crate) fn parts(&self, spin: Duration) -> bool {
+        // Ranks that outnumber cores do not spin.
+        if spin.is_zero() || !self.is_likely() {
+            return false;
+        }
+        let (waits, parts_after) = (self.waits.load(Relaxed) + 1, self.parts_after.load(Relaxed));
+        let parts = waits >= parts_after;
+        self.waits.store(if parts { 0 } else { waits }, Relaxed);
+        if parts {
+            self.parts_after.store((2 * parts_after).min(PARTS_SELDOM), Relaxed);
+        }
+        parts
     }
 
     /// Counts a yield that is about to come, and says whether it is to be measured.
@@ -104,6 +129,10 @@ impl Sharing {
         let evidence = self.evidence.load(Relaxed);
         if evidence > 0 {
             self.evidence.store(evidence - 1, Relaxed);
+        }
+        if evidence == 1 {
+            self.waits.store(0, Relaxed);
+            self.parts_after.store(PARTS_AFTER, Relaxed);
         }
     }
 }
@@ -167,6 +196,25 @@ mod tests {
         assert_eq!(sharing.taken_from(), LONG_YIELD);
         sharing.on_yield(measured(1, false), true);
         assert_eq!(sharing.taken_from(), TAKEN_YIELD);
+    }
+
+    #[test]
+    fn waits_part_ever_less_often_until_nothing_speaks_for_a_shared_core() {
+        let sharing = Sharing::new();
+        let spin = Duration::from_micros(30);
+        let parting = |waits: u32| (1..=waits).filter(|_| sharing.parts(spin)).count();
+        assert_eq!(parting(10 * PARTS_SELDOM), 0);
+        (0..MOST).for_each(|_| sharing.on_yield(TAKEN, true));
+        assert!(!sharing.parts(Duration::ZERO));
+        assert_eq!((parting(PARTS_AFTER - 1), parting(1)), (0, 1));
+        assert_eq!((parting(2 * PARTS_AFTER - 1), parting(1)), (0, 1));
+        assert_eq!(parting(4 * PARTS_AFTER + 9 * PARTS_SELDOM), 10);
+        (0..MOST - 1).for_each(|_| sharing.on_elsewhere());
+        sharing.on_yield(TAKEN, true);
+        assert_eq!(parting(PARTS_SELDOM - 1), 0, "something does");
+        (0..MOST).for_each(|_| sharing.on_elsewhere());
+        (0..MOST).for_each(|_| sharing.on_yield(TAKEN, true));
+        assert_eq!(parting(PARTS_AFTER), 1);
     }
 
     #[test]
