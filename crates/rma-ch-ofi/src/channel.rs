@@ -230,6 +230,7 @@ impl OfiChannel {
             turn.sink.bulk_sent(token);
             turn.moved = true;
         }
+        self.report_refused(turn);
         self.report_failures(turn);
     }
 
@@ -249,6 +250,7 @@ impl OfiChannel {
         let owed_from = self.owed_from();
         !self.arrived.is_empty()
             || !self.returned.is_empty()
+            || !self.transfers.refused.is_empty()
             || !self.failures.is_empty()
             || (self.posted == 0 && !self.unposted.is_empty())
             || !self.lost.is_empty()

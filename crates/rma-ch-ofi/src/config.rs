@@ -38,7 +38,7 @@ rma_core::variables! {
             "a body of this size takes as long in packets, a longer one longer";
         /// Transfers over any provider.
         transfers: bool = false, "RMA_OFI_TRANSFERS", Switch, (),
-            "puts may be transfers also over providers whose end of a registration ends no transfer under way (tcp, net, shm), gets also where no single connection can be closed (net, shm)",
+            "puts and gets may be transfers also over providers where neither the end of a registration nor that of a connection ends one under way (net, shm, tcp before libfabric 2.5)",
             "window memory must not be written any more once it was given up, be it after a failure only";
         /// Packets under way.
         credits: u64 = 32u64, "RMA_OFI_CREDITS", Count, 1..=4096,

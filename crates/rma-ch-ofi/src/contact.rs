@@ -158,6 +158,8 @@ impl OfiChannel {
                 let detail = format!("process {peer} has given this process up: {reason}");
                 self.hear_of_loss(peer, Failure { kind: FailureKind::Protocol, detail });
             }
+            Letter::Withdrawn { key } => self.hear_withdrawn(place, key),
+            Letter::Unused { key } => self.hear_unused(place, key),
         }
     }
 

@@ -19,7 +19,8 @@
 //!   and answers, keeping the lane's packets behind it back meanwhile (`reading`). Others travel in pieces of a packet, copied
 //!   from where they lie and to where they belong; the packets behind one wait until its last piece has left.
 //! * **Transfers** between a buffer and a peer's window (`remote`) are the provider's own writes and reads, answered when they are
-//!   delivered. A failure is reported when the provider has come back from all transfers to that peer.
+//!   delivered. A failure is reported when the provider has come back from all transfers to that peer. Memory that is withdrawn
+//!   is kept until the peers that have its key have ended theirs (`withdrawal`).
 //! * **Ends.** A goodbye says how many packets were sent; the peer answers when it has them all, and only then the endpoint may
 //!   go. A death is what the lower channel calls one, reported behind the last packet that had arrived.
 //! * **Waiting.** Endpoint and lower channel both wake the engine's poller; arming asks `fi_trywait`. A timer (`tick`) stands in for an endpoint that
@@ -53,6 +54,7 @@ mod sending;
 mod tick;
 mod transfers;
 mod wire;
+mod withdrawal;
 
 pub use channel::OfiChannel;
 pub use config::{DEFAULT_PROVIDER, OfiConfig, OfiSettings, Word};

@@ -4,6 +4,7 @@ use crate::block::SlotName;
 use crate::fabric::Fabric;
 use crate::pull::Pull;
 use crate::registration::Exposed;
+use crate::transfers::Gone;
 use crate::wire::Token;
 use rma_core::channel::{BulkToken, Failure, Lane};
 use rma_core::datatype::{Gather, Scatter};
@@ -46,6 +47,8 @@ pub(crate) struct PeerState {
     pub(crate) direct_reads: u32,
     /// A transfer was refused for now, and room is to be reported.
     pub(crate) wants_transfer: bool,
+    /// Its memory that is reached no more.
+    pub(crate) gone: Gone,
     /// Nothing has been sent to it yet: the first packet makes the provider connect.
     pub(crate) owes_hello: bool,
     /// Something of it has arrived, so that the provider is connected.
@@ -149,6 +152,7 @@ impl PeerState {
             transfers: 0,
             direct_reads: 0,
             wants_transfer: false,
+            gone: Gone::default(),
             owes_hello: false,
             is_heard: false,
             is_listed: false,

@@ -13,10 +13,10 @@ use crate::channel::{OfiChannel, Turn};
 use crate::fabric::{Done, Handed};
 use crate::peer::Link;
 use crate::registration::Exposed;
-use crate::transfers::{TRANSFERS, Transfer};
+use crate::transfers::{Exposition, TRANSFERS, Transfer};
 use rma_core::channel::{
     Exposure, Failure, FailureKind, Issued, Lane, RemoteKey, RemoteMemory, RemotePlace, TransferError,
-    TransferLimits, TransferToken,
+    TransferLimits, TransferToken, Withdrawal,
 };
 use rma_core::ids::Peer;
 use rma_core::mem::{ReadSpan, WriteSpan};
@@ -29,21 +29,16 @@ const REGISTERED_FROM: usize = 64 << 10;
 const UNREGISTERED_FROM: usize = 8 << 10;
 
 impl OfiChannel {
-    /// Whether puts may be transfers: what is under way to a window must end with its exposure.
-    fn has_writes(&self) -> bool {
-        self.fabric.pins() || self.limits.transfers
-    }
-
-    /// Whether gets may be: reads from a lost peer must end before it is reported.
+    /// Whether there are any: those of a lost peer, and to it, must end before it is reported.
     fn has_transfers(&self) -> bool {
-        self.fabric.longest_read().is_some() && (self.has_writes() || self.fabric.forgets())
+        let can_end = self.fabric.pins() || self.fabric.forgets() || self.limits.transfers;
+        can_end && self.fabric.longest_read().is_some()
     }
 
     pub(crate) fn transfer_limits(&self) -> Option<TransferLimits> {
         let longest = self.fabric.longest_read().filter(|_| self.has_transfers())?;
         let from = if self.fabric.registers() { REGISTERED_FROM } else { UNREGISTERED_FROM }.min(longest);
-        let write_from = if self.has_writes() { from } else { TransferLimits::NEVER };
-        Some(TransferLimits { write_from, read_from: from, longest })
+        Some(TransferLimits { write_from: from, read_from: from, longest })
     }
 
     /// Whether the provider may move bytes that no completion tells of: parts of a transfer, or what a peer reads here. A wait
@@ -73,6 +68,10 @@ impl OfiChannel {
         // Packets to one that has left are dropped.
         if state.drops() {
             return Ok(Issued::Never);
+        }
+        if state.gone.has(at.key.key) {
+            self.refuse_transfer(token);
+            return Ok(Issued::Yes);
         }
         state.wants_transfer = true;
         let Link::Ready { address, .. } = state.link else { return Ok(Issued::Full) };
@@ -107,7 +106,7 @@ impl OfiChannel {
             Handed::Over | Handed::Taken => {
                 state.wants_transfer = false;
                 state.transfers += 1;
-                self.transfers.under_way.insert(slot, Transfer { token, place, lent });
+                self.transfers.under_way.insert(slot, Transfer { token, place, key: at.key.key, lent });
                 Ok(Issued::Yes)
             }
             Handed::NotNow => {
@@ -126,7 +125,8 @@ impl OfiChannel {
 
     /// The provider has come back from a transfer.
     pub(crate) fn on_transfer_over(&mut self, done: Done, turn: &mut Turn<'_>) {
-        let Some(Transfer { token, place, lent }) = self.transfers.under_way.remove(&done.place.slot) else {
+        let Some(Transfer { token, place, key, lent }) = self.transfers.under_way.remove(&done.place.slot)
+        else {
             return;
         };
         self.transfers.free.push(done.place.slot);
@@ -134,7 +134,10 @@ impl OfiChannel {
         let state = &mut self.peers[place];
         state.transfers -= 1;
         match done.outcome {
-            Ok(_) => turn.sink.transferred(token, Ok(())),
+            Ok(_) => {
+                turn.sink.transferred(token, Ok(()));
+                self.note_transferred(place, key);
+            }
             // It lives, and has taken its memory with it.
             Err(_) if state.drops() => turn.sink.transferred(token, Err(TransferError::Refused)),
             Err(why) => {
@@ -207,27 +210,33 @@ impl OfiChannel {
 
 // SAFETY: R3 and R6. A buffer is handed to the provider by one transfer, which is answered when the provider has come back from it,
 // its connection is closed, or the endpoint is (`on_transfer_over`, `report_failures`, `shut`). Exposed memory is registered until it is
-// withdrawn, and the provider's end of a registration ends all access by devices (`Fabric::pins`); over other providers peers
-// may only read, which the system refuses where memory has gone, or `RMA_OFI_TRANSFERS` accepts writes.
+// withdrawn, and the provider's end of a registration ends all access by devices (`Fabric::pins`); over other providers that waits for
+// the transfers of peers (`withdrawal`), those of lost ones end with their connections (`Fabric::forgets`), or `RMA_OFI_TRANSFERS` accepts
+// that they go on.
 unsafe impl RemoteMemory for OfiChannel {
     unsafe fn expose(&mut self, memory: WriteSpan) -> Result<Exposure, Failure> {
         // SAFETY: the caller's promise.
-        let exposed = unsafe { self.fabric.expose(memory.as_read(), self.has_writes()) };
+        let exposed = unsafe { self.fabric.expose(memory.as_read(), true) };
         let exposed = exposed.map_err(|detail| Failure { kind: FailureKind::Unreachable, detail })?;
         self.transfers.last_exposure += 1;
+        let exposed = Exposition { memory: exposed, holders: Vec::new(), is_withdrawn: false };
         self.transfers.exposures.insert(self.transfers.last_exposure, exposed);
         Ok(Exposure(self.transfers.last_exposure))
     }
 
-    fn key(&mut self, exposure: Exposure, _: Peer) -> Option<RemoteKey> {
-        let Exposed { key, address, .. } = self.transfers.exposures.get(&exposure.0)?;
-        Some(RemoteKey { key: *key, base: *address })
+    fn key(&mut self, exposure: Exposure, peer: Peer) -> Option<RemoteKey> {
+        let place = self.contact(peer).ok()?;
+        let exposed =
+            self.transfers.exposures.get_mut(&exposure.0).filter(|exposed| !exposed.is_withdrawn)?;
+        if !exposed.holders.contains(&place) {
+            exposed.holders.push(place);
+        }
+        let Exposed { key, address, .. } = exposed.memory;
+        Some(RemoteKey { key, base: address })
     }
 
-    fn withdraw(&mut self, exposure: Exposure) {
-        if let Some(exposed) = self.transfers.exposures.remove(&exposure.0) {
-            self.fabric.withdraw(exposed);
-        }
+    fn withdraw(&mut self, exposure: Exposure, is_idle: bool) -> Withdrawal {
+        self.end_exposure(exposure, is_idle)
     }
 
     fn write(
@@ -237,9 +246,6 @@ unsafe impl RemoteMemory for OfiChannel {
         to: RemotePlace,
         token: TransferToken,
     ) -> Result<Issued, Failure> {
-        if !self.has_writes() {
-            return Ok(Issued::Never);
-        }
         // SAFETY: the caller's buffer is this channel's until the answer (R3).
         unsafe { self.begin_transfer(peer, (from, false), to, token) }
     }

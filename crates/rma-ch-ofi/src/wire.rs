@@ -118,7 +118,7 @@ pub(crate) const ADDRESS_MAX: usize = 128;
 /// Longest reason that a letter carries.
 const REASON_MAX: usize = 150;
 /// What a greeting begins with: other versions differ.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What goes through the lower channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +131,10 @@ pub(crate) enum Letter {
     Received,
     /// The peer is given up here.
     GivenUp(String),
+    /// The memory of this key is to be accessed no more.
+    Withdrawn { key: u64 },
+    /// No transfer to the memory of this key is under way or begins.
+    Unused { key: u64 },
 }
 
 impl Letter {
@@ -153,6 +157,14 @@ impl Letter {
             Self::GivenUp(reason) => {
                 bytes.push(4);
                 bytes.extend(reason.bytes().take(REASON_MAX));
+            }
+            Self::Withdrawn { key } => {
+                bytes.push(5);
+                bytes.extend(key.to_le_bytes());
+            }
+            Self::Unused { key } => {
+                bytes.push(6);
+                bytes.extend(key.to_le_bytes());
             }
         }
         bytes
@@ -177,6 +189,8 @@ impl Letter {
             2 if rest.len() == 8 => Some(Self::Goodbye([word(0)?, word(4)?])),
             3 if rest.is_empty() => Some(Self::Received),
             4 => Some(Self::GivenUp(String::from_utf8_lossy(rest).into_owned())),
+            5 => Some(Self::Withdrawn { key: u64::from_le_bytes(rest.try_into().ok()?) }),
+            6 => Some(Self::Unused { key: u64::from_le_bytes(rest.try_into().ok()?) }),
             _ => None,
         }
     }
@@ -231,6 +245,8 @@ mod tests {
             Letter::Goodbye([1, 2]),
             Letter::Received,
             Letter::GivenUp("x".repeat(REASON_MAX)),
+            Letter::Withdrawn { key: 1 << 60 },
+            Letter::Unused { key: u64::MAX },
         ];
         for letter in letters {
             let bytes = letter.emit();
@@ -243,6 +259,15 @@ mod tests {
         }
         assert_eq!(Letter::parse(&[]), None);
         assert_eq!(Letter::parse(&[9]), None);
+        for kind in [5, 6] {
+            (0..12).filter(|len| *len != 8).for_each(|len| {
+                assert_eq!(
+                    Letter::parse(&[&[kind][..], &vec![1; len]].concat()),
+                    None,
+                    "{kind}, {len} bytes"
+                );
+            });
+        }
         let none = Letter::Greeting { packet: 1, credits: 0, token: [0; 16], address: vec![1] };
         assert_eq!(Letter::parse(&none.emit()), None);
     }

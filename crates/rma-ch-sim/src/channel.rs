@@ -17,6 +17,7 @@ use crate::time::Time;
 use rma_core::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Exposure, Failure, Issued, Lane, Polled,
     RemoteKey, RemoteMemory, RemotePlace, Room, Sink, Source, TransferLimits, TransferToken, Usage,
+    Withdrawal,
 };
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
@@ -411,8 +412,8 @@ unsafe impl RemoteMemory for SimChannel {
         Some(Exposed::key(exposure.0))
     }
 
-    fn withdraw(&mut self, exposure: Exposure) {
-        self.hub.exposed.remove(exposure.0);
+    fn withdraw(&mut self, exposure: Exposure, is_idle: bool) -> Withdrawal {
+        if self.hub.exposed.withdraw(exposure.0, is_idle) { Withdrawal::Over } else { Withdrawal::Pending }
     }
 
     fn write(

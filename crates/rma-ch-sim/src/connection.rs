@@ -151,7 +151,8 @@ impl Connection {
         }
         let link = Link { from: Some((self.me(), Lane::Request)), to: self.peer };
         let due = hub.time.arrival(link, Moment(0));
-        self.transfers.begin(Transfer { token, due, place, buffer });
+        let is_counted = hub.exposed.begin(place.key);
+        self.transfers.begin(Transfer { token, due, place, buffer, is_counted });
         hub.ring_at(due, self.me(), self.peer);
         Issued::Yes
     }
@@ -163,7 +164,16 @@ impl Connection {
         }
         // The state after the memory: a leaving side says so before it withdraws what it has exposed.
         let is_leaving = || self.pair.state(1 - self.side) > SideState::Closed;
-        self.transfers.poll(&hub.exposed, &hub.time, self.peer, is_leaving, sink)
+        let moved = self.transfers.poll(&hub.exposed, &hub.time, self.peer, is_leaving, sink);
+        self.wake_owner(hub);
+        moved
+    }
+
+    /// Wakes the peer if it waits for a transfer that is over.
+    fn wake_owner(&mut self, hub: &Hub) {
+        if self.transfers.take_awaited() {
+            hub.ring(self.peer, self.me());
+        }
     }
 
     /// Bytes of packets that the peer has not read.
@@ -197,7 +207,8 @@ impl Connection {
         for (_, body) in self.lanes.iter_mut().flat_map(|lane| lane.sent.drain(..)) {
             body.revoke();
         }
-        self.transfers.forget();
+        self.transfers.forget(&hub.exposed);
+        self.wake_owner(hub);
         if !matches!(self.phase, Phase::Failed(_)) {
             self.pair.advance(self.side, state);
             hub.ring(self.peer, self.me());
@@ -278,7 +289,7 @@ impl Connection {
         }
         if let Phase::Doomed(failure) = &self.phase {
             let failure = failure.clone();
-            self.give_up(Phase::Failed(failure.clone()), sink);
+            self.give_up(hub, Phase::Failed(failure.clone()), sink);
             sink.failed(self.peer, failure);
             return true;
         }
@@ -291,7 +302,7 @@ impl Connection {
         let (kind, detail) = match state {
             SideState::Here | SideState::Closed => return false,
             SideState::Left => {
-                self.give_up(Phase::Left, sink);
+                self.give_up(hub, Phase::Left, sink);
                 return true;
             }
             SideState::Dead => (FailureKind::Dead, format!("rank {peer} is dead")),
@@ -307,7 +318,7 @@ impl Connection {
         self.pair.advance(self.side, SideState::Refused);
         hub.ring(peer, self.me());
         let failure = Failure { kind, detail };
-        self.give_up(Phase::Failed(failure.clone()), sink);
+        self.give_up(hub, Phase::Failed(failure.clone()), sink);
         sink.failed(peer, failure);
         true
     }
@@ -407,10 +418,11 @@ impl Connection {
     }
 
     /// Ends: takes all bodies back and says so.
-    fn give_up(&mut self, phase: Phase, sink: &mut dyn Sink) {
+    fn give_up(&mut self, hub: &Hub, phase: Phase, sink: &mut dyn Sink) {
         let has_left = matches!(phase, Phase::Left);
         let error = if has_left { TransferError::Refused } else { TransferError::Lost };
-        self.transfers.give_up(error, sink);
+        self.transfers.give_up(&hub.exposed, error, sink);
+        self.wake_owner(hub);
         self.phase = phase;
         for lane in &mut self.lanes {
             for (token, body) in lane.sent.drain(..) {

@@ -216,6 +216,38 @@ fn memory_that_its_program_has_back_is_not_written() {
     free(&world, &mut windows);
 }
 
+/// A put of rank 0 is under way to memory that rank 1 wants back, since rank 2 has died or the window was revoked.
+fn is_waited_for(ends_alone: impl FnOnce(&mut Stepped, &mut [Option<Window>])) {
+    let mut memory = vec![vec![5u64; 600]; 3];
+    let data = vec![9u64; 100];
+    let (mut world, mut windows) = stepped(3, &mut memory);
+    let window = windows[0].as_ref().unwrap();
+    let transfers = window.counters().transfers;
+    world.until("room", || window.try_put(from(&data), Rank(1), Disp(300)).unwrap());
+    world.engine(0).poll();
+    assert_eq!(windows[0].as_ref().unwrap().counters().transfers, transfers + 1);
+    ends_alone(&mut world, &mut windows);
+    let mut freeing = windows[1].take().unwrap().begin_free().map_err(|(_, error)| error).unwrap();
+    for _ in 0..1000 {
+        world.engine(1).poll();
+        assert!(matches!(freeing.poll(), Ok(false)), "the put may write yet");
+    }
+    world.until("the end of free", || !matches!(freeing.poll(), Ok(false)));
+    assert_eq!(memory[1][300..400], data, "it was waited for");
+    memory[1].fill(3);
+    let window = windows[0].as_ref().unwrap();
+    // A revoked window has no epoch to end.
+    let _ended = window.begin_unlock_all().map(|unlock| world.finish(window, "unlock_all", unlock));
+    free(&world, &mut windows);
+    assert_eq!(memory[1], [3; 600]);
+}
+
+#[test]
+fn memory_is_not_its_programs_again_before_transfers_to_it_are_over() {
+    is_waited_for(|world, windows| (windows[2], world.engines[2]) = (None, None));
+    is_waited_for(|_, windows| windows[1].as_ref().unwrap().revoke());
+}
+
 /// Frees all windows that are left, whatever comes of it.
 fn free(world: &Stepped, windows: &mut [Option<Window>]) {
     let mut frees = windows

@@ -55,6 +55,7 @@ mod types;
 
 pub use remote::{
     Exposure, Issued, RemoteKey, RemoteMemory, RemotePlace, TransferError, TransferLimits, TransferToken,
+    Withdrawal,
 };
 pub use router::{Route, Router};
 pub use tracer::{PacketLog, TRACED_BYTES, TraceEvent, TraceLog, Tracer};

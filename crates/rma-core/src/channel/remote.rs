@@ -23,8 +23,8 @@
 //!   that was committed after the answer finds the bytes there. A read that is answered with success has seen
 //!   all that was true before it began, by a packet handed over or an answer given. A network whose
 //!   completions promise less offers no transfers.
-//! * **R6** Memory that is exposed stays where it is until [`RemoteMemory::withdraw`] has returned; then no transfer of a peer
-//!   touches it any more.
+//! * **R6** Memory that is exposed stays where it is until [`RemoteMemory::withdraw`] has answered [`Withdrawal::Over`]; then no
+//!   transfer of a peer touches it any more. That waits for no call of a peer's program, and for no peer whose failure was reported.
 //! * **R7** [`Issued::Full`] is back-pressure: a later poll answers a transfer to that peer, or calls [`Sink::writable`] for it and
 //!   [`Lane::Request`](super::Lane::Request). [`Issued::Never`] means that this buffer cannot be used, and touches nothing.
 //! * **R8** Answers are handed over by `poll`, and count as something that a poll would act on (C5, C6). A process whose
@@ -41,29 +41,12 @@ use crate::mem::{ReadSpan, WriteSpan};
 /// What transfers to a peer can do, as plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferLimits {
-    /// Shortest write that costs less than a packet with the same bytes; [`TransferLimits::NEVER`] where there are reads only.
+    /// Shortest write that costs less than a packet with the same bytes.
     pub write_from: usize,
     /// Shortest read that costs less than a packet that asks for the bytes, and one that brings them.
     pub read_from: usize,
     /// Longest transfer; at least both of the others.
     pub longest: usize,
-}
-
-impl TransferLimits {
-    /// No length at all: writes are answered with [`Issued::Never`].
-    pub const NEVER: usize = usize::MAX;
-
-    /// Whether memory is written, too.
-    #[must_use]
-    pub fn has_writes(&self) -> bool {
-        self.write_from != Self::NEVER
-    }
-
-    /// The same for a program that says the shortest transfer.
-    pub(crate) fn with_shortest(self, from: usize) -> Self {
-        let write_from = if self.has_writes() { from } else { Self::NEVER };
-        Self { write_from, read_from: from, ..self }
-    }
 }
 
 /// The channel's name for memory that it has exposed.
@@ -104,6 +87,16 @@ pub enum Issued {
     Never,
 }
 
+/// How far the end of an exposure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Withdrawal {
+    /// No transfer touches the memory any more.
+    Over,
+    /// Transfers of peers may be under way: ask again behind a poll.
+    Pending,
+}
+
 /// Why a transfer has not succeeded. Of a write, any of the bytes may have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferError {
@@ -126,14 +119,15 @@ pub unsafe trait RemoteMemory {
     /// When the network or the system refuses.
     ///
     /// # Safety
-    /// The memory stays mapped and writable until [`RemoteMemory::withdraw`] has returned, or the channel is dropped.
+    /// The memory stays mapped and writable until [`RemoteMemory::withdraw`] is over, or the channel is dropped.
     unsafe fn expose(&mut self, memory: WriteSpan) -> Result<Exposure, Failure>;
 
     /// What `peer` needs to reach the memory; `None` when it has no way there.
     fn key(&mut self, exposure: Exposure, peer: Peer) -> Option<RemoteKey>;
 
-    /// Ends an exposure. Transfers that are under way to it may be refused.
-    fn withdraw(&mut self, exposure: Exposure);
+    /// Ends an exposure, at once if `is_idle`: the caller knows that no transfer to it is under way or begins. Others that are under way
+    /// may be refused, and later ones are.
+    fn withdraw(&mut self, exposure: Exposure, is_idle: bool) -> Withdrawal;
 
     /// Begins to write all of `from` to a place at a peer. An empty span may be refused with a panic.
     ///
@@ -158,18 +152,4 @@ pub unsafe trait RemoteMemory {
         from: RemotePlace,
         token: TransferToken,
     ) -> Result<Issued, Failure>;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::TransferLimits;
-
-    #[test]
-    fn a_program_makes_no_writes_where_there_are_reads_only() {
-        let both = TransferLimits { write_from: 8000, read_from: 9000, longest: 1 << 20 };
-        assert_eq!(both.with_shortest(1), TransferLimits { write_from: 1, read_from: 1, ..both });
-        let reads = TransferLimits { write_from: TransferLimits::NEVER, ..both };
-        let shortest = reads.with_shortest(1);
-        assert_eq!((shortest.has_writes(), shortest.read_from), (false, 1));
-    }
 }

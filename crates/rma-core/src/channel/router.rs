@@ -6,7 +6,7 @@
 use super::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Delivery, Exposure, Failure, Issued, Lane,
     Placement, Polled, RemoteKey, RemoteMemory, RemotePlace, Room, Sink, Source, TransferError,
-    TransferLimits, TransferToken, Usage,
+    TransferLimits, TransferToken, Usage, Withdrawal,
 };
 use crate::datatype::Gather;
 use crate::ids::Peer;
@@ -206,12 +206,17 @@ unsafe impl RemoteMemory for Router {
         self.parts[route].remote_memory()?.key(exposure, peer)
     }
 
-    fn withdraw(&mut self, exposure: Exposure) {
-        for (part, exposure) in self.exposures.try_remove(exposure.0 as usize).into_iter().flatten() {
-            if let Some(part) = self.parts[part].remote_memory() {
-                part.withdraw(exposure);
-            }
+    fn withdraw(&mut self, exposure: Exposure, is_idle: bool) -> Withdrawal {
+        let Some(exposed) = self.exposures.get_mut(exposure.0 as usize) else { return Withdrawal::Over };
+        exposed.retain(|(part, exposure)| {
+            let part = self.parts[*part].remote_memory();
+            part.is_some_and(|part| part.withdraw(*exposure, is_idle) == Withdrawal::Pending)
+        });
+        if !exposed.is_empty() {
+            return Withdrawal::Pending;
         }
+        self.exposures.remove(exposure.0 as usize);
+        Withdrawal::Over
     }
 
     fn write(

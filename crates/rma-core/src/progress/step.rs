@@ -107,7 +107,7 @@ impl Core {
             moved |= replies.send(&mut outbox, bulks, &mut self.windows, &mut release);
         }
         if !self.state.withdrawn.is_empty() {
-            self.withdraw();
+            self.state.withdraw_all(&mut *self.channel);
         }
         moved |= self.send_wake_ups();
         moved | self.upper.advance(&mut *self.channel)
@@ -142,16 +142,6 @@ impl Core {
             moved |= Issuer { window, pools, bulks, channel, by_channel, config }.issue_window();
         }
         moved | sync::settle(window, lost)
-    }
-
-    /// Takes back from the channel what peers are to reach no more.
-    pub(crate) fn withdraw(&mut self) {
-        for (exposure, held) in self.state.withdrawn.drain(..) {
-            if let Some(memory) = self.channel.remote_memory() {
-                memory.withdraw(exposure);
-            }
-            drop(held);
-        }
     }
 
     fn send_wake_ups(&mut self) -> bool {

@@ -46,7 +46,7 @@ pub(crate) struct State {
     /// A call has done what other threads of this process may wait for, and no step will notify them.
     pub(crate) must_notify: bool,
     /// Exposed memory that peers are to reach no more.
-    pub(crate) withdrawn: Withdrawn,
+    pub(crate) withdrawn: Vec<Withdrawn>,
     /// Ranks that have left windows that may be being made here.
     pub(crate) early: Vec<(WindowId, Peer)>,
 }

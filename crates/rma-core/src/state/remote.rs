@@ -5,9 +5,9 @@
 //! others. They hold for the life of the window: memory of a window that is not dynamic stays where it is.
 
 use super::{Flavor, Held, OutOfRange, Pools, State, WindowState};
-use crate::channel::{Channel, Exposure, RemoteKey, RemotePlace, TransferLimits};
+use crate::channel::{Channel, Exposure, RemoteKey, RemotePlace, TransferLimits, Withdrawal};
 use crate::config::EngineConfig;
-use crate::ids::{Peer, Rank};
+use crate::ids::{Peer, Rank, WindowId};
 use crate::table::{OpArea, OpKind, Operation};
 use crate::wire::ResponseKind;
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ impl RemoteAccess {
         let limits = channel.transfers(peer)?;
         Some(match self.from {
             0 => limits,
-            from => limits.with_shortest(from),
+            from => TransferLimits { write_from: from, read_from: from, ..limits },
         })
     }
 
@@ -231,10 +231,30 @@ impl State {
     /// Notes that the memory of a window is no more to be reached by peers: before the program has it back, or it is unmapped.
     pub(crate) fn withdraw(&mut self, window: &mut WindowState) {
         if let Own::Exposed(exposure) = std::mem::replace(&mut window.remote.own, Own::Refused) {
-            self.withdrawn.push((exposure, window.shared.hold()));
+            let (window, is_idle, memory) = (window.shared.id, !window.has_left(), window.shared.hold());
+            self.withdrawn.push(Withdrawn { exposure, window, is_idle, _memory: memory });
         }
+    }
+
+    /// Takes back from the channel what peers are to reach no more.
+    pub(crate) fn withdraw_all(&mut self, channel: &mut dyn Channel) {
+        let Some(memory) = channel.remote_memory() else { return self.withdrawn.clear() };
+        self.withdrawn.retain(|of| memory.withdraw(of.exposure, of.is_idle) == Withdrawal::Pending);
+    }
+
+    /// Whether peers may reach memory that a window had: it is not yet the program's again.
+    pub(crate) fn is_reached(&mut self, window: WindowId, channel: &mut dyn Channel) -> bool {
+        self.withdraw_all(channel);
+        self.withdrawn.iter().any(|of| of.window == window)
     }
 }
 
-/// Exposures to be withdrawn, each with what keeps its memory until then.
-pub(crate) type Withdrawn = Vec<(Exposure, Held)>;
+/// An exposure that is to end.
+pub(crate) struct Withdrawn {
+    exposure: Exposure,
+    window: WindowId,
+    /// Its ranks have left the window together: no transfer is under way.
+    is_idle: bool,
+    /// Keeps the memory until then.
+    _memory: Held,
+}

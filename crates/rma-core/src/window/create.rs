@@ -66,6 +66,8 @@ enum Phase {
         id: WindowId,
         shared: Option<Arc<Shared>>,
     },
+    /// It has failed, but others may have the window, and transfers of theirs be under way to the memory.
+    Withdraw(WindowId, Error),
     Over,
 }
 
@@ -190,9 +192,15 @@ impl WindowCreation {
                     }
                     failed => {
                         leave(core, id, shared.as_ref());
-                        return Err(failed.map_or_else(|error| error, |outcome| unexpected(&outcome)));
+                        let error = failed.map_or_else(|error| error, |outcome| unexpected(&outcome));
+                        self.phase = Phase::Withdraw(id, error);
                     }
                 },
+                Phase::Withdraw(id, error) if core.state.is_reached(id, &mut *core.channel) => {
+                    self.phase = Phase::Withdraw(id, error);
+                    return Ok(None);
+                }
+                Phase::Withdraw(_, error) => return Err(error),
                 Phase::Over => {
                     return Err(Error::new(ErrorClass::Request, CALL, "the creation is over already"));
                 }
@@ -434,7 +442,7 @@ fn used_up(most: usize) -> Error {
 fn leave(core: &mut Core, id: WindowId, shared: Option<&Arc<Shared>>) {
     if shared.is_some() {
         let _ = core.state.leave_window(&mut core.windows, id);
-        core.withdraw();
+        core.state.withdraw_all(&mut *core.channel);
     } else {
         discard(core, id, false);
     }
@@ -444,7 +452,7 @@ fn leave(core: &mut Core, id: WindowId, shared: Option<&Arc<Shared>>) {
 fn discard(core: &mut Core, id: WindowId, is_entered: bool) {
     if is_entered {
         let _ = core.state.remove_window(&mut core.windows, id);
-        core.withdraw();
+        core.state.withdraw_all(&mut *core.channel);
     } else {
         core.windows.indices.give_back(id.index);
     }
@@ -471,7 +479,7 @@ impl Drop for WindowCreation {
                     host.abandon(request);
                     leave(core, id, shared.as_ref());
                 }
-                Phase::Over => {}
+                Phase::Withdraw(..) | Phase::Over => {}
             }
             core.state.needs_step = true;
             if core.windows.indices.take_news() {

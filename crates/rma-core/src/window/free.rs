@@ -16,6 +16,7 @@ use crate::progress::Core;
 use crate::state::{FastCalls, WindowState, gone};
 use crate::sync::is_open;
 use std::fmt;
+use std::ops::ControlFlow::{Break, Continue};
 
 /// The end of a window under way.
 pub struct WindowFree {
@@ -32,6 +33,8 @@ enum Phase {
     Failing(Error),
     /// The window was revoked: what is in a channel's hands is waited for, and nothing else.
     Leaving,
+    /// The window is gone, but for transfers of others to its memory.
+    Withdrawing(Option<Error>),
     Over,
 }
 
@@ -89,58 +92,57 @@ impl WindowFree {
             self.phase = leave(std::mem::replace(&mut self.phase, Phase::Over), host);
         }
         loop {
-            self.phase = match std::mem::replace(&mut self.phase, Phase::Over) {
+            let next = match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Draining => match is_drained(core, &self.window, host) {
-                    Ok(false) => {
-                        self.phase = Phase::Draining;
-                        return Ok(false);
-                    }
+                    Ok(false) => Break(Phase::Draining),
                     Ok(true) => {
                         core.state.needs_step = true;
                         let started = host.begin_barrier(&self.window.shared().group);
-                        started.map_or_else(Phase::Failing, Phase::Meeting)
+                        Continue(started.map_or_else(Phase::Failing, Phase::Meeting))
                     }
-                    Err(error) => Phase::Failing(error),
+                    Err(error) => Continue(Phase::Failing(error)),
                 },
                 Phase::Meeting(request) => match host.poll(request) {
-                    Ok(None) => {
-                        self.phase = Phase::Meeting(request);
-                        return Ok(false);
-                    }
-                    Ok(Some(_)) => Phase::Releasing,
-                    Err(error) => Phase::Failing(error),
+                    Ok(None) => Break(Phase::Meeting(request)),
+                    Ok(Some(_)) => Continue(Phase::Releasing),
+                    Err(error) => Continue(Phase::Failing(error)),
                 },
                 Phase::Releasing => {
                     let window = core.windows.get_mut(self.window.id());
-                    if window.is_some_and(|window| window.target.is_locked(&window.shared)) {
-                        self.phase = Phase::Releasing;
-                        return Ok(false);
+                    match window.is_some_and(|window| window.target.is_locked(&window.shared)) {
+                        true => Break(Phase::Releasing),
+                        false => Continue(self.end(core, None)),
                     }
-                    return self.end(core, None);
                 }
                 // The ranks have not met, so others may be in an access: the memory stays until then.
-                Phase::Failing(error) => {
-                    if is_accessed(core, &self.window) {
-                        self.phase = Phase::Failing(error);
-                        return Ok(false);
-                    }
-                    return self.end(core, Some(error));
+                Phase::Failing(error) => match is_accessed(core, &self.window) {
+                    true => Break(Phase::Failing(error)),
+                    false => Continue(self.end(core, Some(error))),
+                },
+                Phase::Leaving => match core.state.leave_revoked(&mut core.windows, self.window.id()) {
+                    false => Break(Phase::Leaving),
+                    true => Continue(Phase::Withdrawing(None)),
+                },
+                Phase::Withdrawing(error) if core.state.is_reached(self.window.id(), &mut *core.channel) => {
+                    Break(Phase::Withdrawing(error))
                 }
-                Phase::Leaving => {
-                    if !core.state.leave_revoked(&mut core.windows, self.window.id()) {
-                        self.phase = Phase::Leaving;
-                        return Ok(false);
-                    }
-                    core.withdraw();
+                Phase::Withdrawing(error) => {
                     self.window.engine().observation().forget_window(self.window.id());
-                    return Ok(true);
+                    return error.map_or(Ok(true), |error| Err(error.in_call(CALL)));
                 }
                 Phase::Over => return Ok(true),
             };
+            match next {
+                Continue(phase) => self.phase = phase,
+                Break(phase) => {
+                    self.phase = phase;
+                    return Ok(false);
+                }
+            }
         }
     }
 
-    fn end(&mut self, core: &mut Core, error: Option<Error>) -> Result<bool> {
+    fn end(&self, core: &mut Core, error: Option<Error>) -> Phase {
         let shared = self.window.shared();
         // Operations to lost ranks have been abandoned, so every element is idle.
         let late = if error.is_some() {
@@ -154,19 +156,14 @@ impl WindowFree {
             core.state.notify_parting(&mut core.windows, shared.id, None);
             core.state.remove_window(&mut core.windows, shared.id)
         };
-        core.withdraw();
-        self.window.engine().observation().forget_window(shared.id);
-        match error.or(late) {
-            None => Ok(true),
-            Some(error) => Err(error.in_call(CALL)),
-        }
+        Phase::Withdrawing(error.or(late))
     }
 }
 
 /// Goes on when the window was revoked meanwhile: the others are not waited for any more.
 fn leave(phase: Phase, host: &dyn Host) -> Phase {
     match phase {
-        Phase::Over => Phase::Over,
+        Phase::Over | Phase::Withdrawing(_) => phase,
         Phase::Meeting(request) => {
             host.abandon(request);
             Phase::Leaving

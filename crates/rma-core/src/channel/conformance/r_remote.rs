@@ -8,13 +8,17 @@ use super::memory::{Body, Shape, pattern};
 use super::rank::Rank;
 use super::recorder::Event;
 use super::world::World;
-use crate::channel::{Exposure, Issued, Lane, RemoteKey, RemotePlace, TransferError, TransferLimits};
+use crate::channel::{
+    Exposure, Issued, Lane, RemoteKey, RemotePlace, TransferError, TransferLimits, Withdrawal,
+};
 use crate::ids::Peer;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
 const NONE: &str = "these channels offer no transfers";
 const SIZE: usize = 20_000;
+/// More than networks keep between two processes.
+const LARGE: usize = 20 << 20;
 
 /// Memory that rank 1 has exposed, with what it must hold.
 struct Remote {
@@ -27,17 +31,20 @@ struct Remote {
 impl Remote {
     /// Exposes `SIZE` bytes of rank 1; `None` when transfers are not offered.
     fn new(world: &mut World<'_>) -> Option<Self> {
-        // Each of these tests writes.
-        let limits = world.rank(0).channel().transfers(Peer(1)).filter(TransferLimits::has_writes)?;
+        Self::of(world, SIZE)
+    }
+
+    fn of(world: &mut World<'_>, size: usize) -> Option<Self> {
+        let limits = world.rank(0).channel().transfers(Peer(1))?;
         assert!(limits.longest >= limits.write_from.max(limits.read_from), "R1: {limits:?}");
         world.introduce(0, 1);
-        let body = Body::with_pattern(SIZE, Shape::Contiguous, 99);
+        let body = Body::with_pattern(size, Shape::Contiguous, 99);
         let rank = world.rank(1);
         let remote = rank.channel().remote_memory().expect("R1: transfers are offered");
         let exposure = body.expose(remote);
         let key = remote.key(exposure, Peer(0)).expect("R1: a peer that has transfers gets a key");
         rank.recorder.exposed.push(body);
-        Some(Self { exposure, key, limits, holds: (0..SIZE).map(|i| pattern(99, i)).collect() })
+        Some(Self { exposure, key, limits, holds: (0..size).map(|i| pattern(99, i)).collect() })
     }
 
     fn place(&self, offset: u64) -> RemotePlace {
@@ -70,6 +77,13 @@ fn begin(world: &mut World<'_>, mut offer: impl FnMut(&mut Rank) -> Issued) {
         Issued::Yes => true,
         Issued::Full => false,
         Issued::Never => panic!("R7: a plain buffer of this process cannot be used"),
+    });
+}
+
+fn withdraw(world: &mut World<'_>, exposure: Exposure) {
+    world.until("the end of an exposure (R6)", |w| {
+        let remote = w.rank(1).channel().remote_memory().expect("it has been asked");
+        remote.withdraw(exposure, false) == Withdrawal::Over
     });
 }
 
@@ -188,19 +202,18 @@ pub fn r3_a_dropped_channel_touches_nothing(bench: &mut Bench) {
 
 /// After memory is withdrawn, transfers that are under way leave it alone, and later ones are refused.
 pub fn r6_withdrawn_memory_is_not_touched(bench: &mut Bench) {
-    for steps in [0, 1, 3] {
+    for (size, steps) in [(SIZE, 0), (SIZE, 1), (SIZE, 3), (LARGE, 0), (LARGE, 2)] {
         let mut world = bench.world(2);
-        let Some(mut remote) = Remote::new(&mut world) else { return world.bench.skip(NONE) };
-        let len = 500.min(remote.limits.longest);
+        let Some(mut remote) = Remote::of(&mut world, size) else { return world.bench.skip(NONE) };
+        let len = (size / 10).min(remote.limits.longest);
         for i in 0..10 {
-            remote.write(&mut world, 500 * i, len);
+            remote.write(&mut world, size / 10 * i, len);
         }
         for _ in 0..steps {
             world.step();
         }
-        let rank = world.rank(1);
-        rank.channel().remote_memory().expect("it has been asked").withdraw(remote.exposure);
-        rank.recorder.exposed[0].poison();
+        withdraw(&mut world, remote.exposure);
+        world.rank(1).recorder.exposed[0].poison();
         until_answered(&mut world);
         let place = remote.place(0);
         // The peer may have failed: networks need not distinguish a place that is gone from one that never
