@@ -27,6 +27,8 @@ const RETURN: Duration = Duration::from_secs(10);
 /// Shortest transfer where its buffer must be registered, as long as the bodies for which that is worth it; and where not.
 const REGISTERED_FROM: usize = 64 << 10;
 const UNREGISTERED_FROM: usize = 8 << 10;
+/// The same for a write in place of a packet without acknowledgement, a round trip less.
+const UNACKNOWLEDGED_FROM: usize = 40 << 10;
 
 impl OfiChannel {
     /// Whether there are any: those of a lost peer, and to it, must end before it is reported.
@@ -38,7 +40,8 @@ impl OfiChannel {
     pub(crate) fn transfer_limits(&self) -> Option<TransferLimits> {
         let longest = self.fabric.longest_read().filter(|_| self.has_transfers())?;
         let from = if self.fabric.registers() { REGISTERED_FROM } else { UNREGISTERED_FROM }.min(longest);
-        Some(TransferLimits { write_from: from, read_from: from, longest })
+        let unacknowledged_from = UNACKNOWLEDGED_FROM.clamp(from, longest);
+        Some(TransferLimits { write_from: from, unacknowledged_from, read_from: from, longest })
     }
 
     /// Whether the provider may move bytes that no completion tells of: parts of a transfer, or what a peer reads here. A wait

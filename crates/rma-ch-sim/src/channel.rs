@@ -360,7 +360,8 @@ unsafe impl Channel for SimChannel {
     fn transfers(&self, _: Peer) -> Option<TransferLimits> {
         let config = &self.hub.config;
         let (from, longest) = (config.transfer_from as usize, config.transfer_bytes as usize);
-        let limits = TransferLimits { write_from: from, read_from: from, longest };
+        let limits =
+            TransferLimits { write_from: from, unacknowledged_from: 2 * from, read_from: from, longest };
         (config.transfers > 0).then_some(limits)
     }
 

@@ -96,6 +96,58 @@ fn an_epoch_of_a_lock_has_the_packets_of_the_lock() {
     });
 }
 
+/// The simulated channel says that a write is worth it from twice the bytes on where a packet needs no answer.
+#[test]
+fn a_put_that_as_a_packet_needs_no_answer_is_a_transfer_if_it_is_longer() {
+    let data = vec![7u64; 64];
+    let fence = |window: &Window, elements: usize| {
+        window.fence(Assert::NO_PRECEDE).unwrap();
+        if window.rank() == Rank(0) {
+            window.put(from(&data[..elements]), Rank(1), Disp(0)).unwrap();
+        }
+        window.fence(Assert::NO_SUCCEED).unwrap();
+    };
+    let start = |window: &Window, elements: usize| match window.rank() {
+        Rank(0) => {
+            window.start(&[Rank(1)], Assert::NONE).unwrap();
+            window.put(from(&data[..elements]), Rank(1), Disp(0)).unwrap();
+            window.complete().unwrap();
+        }
+        _ => {
+            window.post_to(&[Rank(0)], Assert::NONE).unwrap();
+            window.wait().unwrap();
+        }
+    };
+    let lock = |window: &Window, elements: usize| {
+        if window.rank() == Rank(0) {
+            window.lock_all(Assert::NO_CHECK).unwrap();
+            window.put(from(&data[..elements]), Rank(1), Disp(0)).unwrap();
+            window.unlock_all().unwrap();
+        }
+    };
+    run(&with_transfers(2), |rank| {
+        let window = rank.allocate(4096);
+        if rank.me == 0 {
+            meet(&window);
+        }
+        rank.barrier();
+        let transfers = |epoch: &dyn Fn(&Window, usize), elements| {
+            let before = window.counters().transfers;
+            epoch(&window, elements);
+            window.counters().transfers - before
+        };
+        let check = |epoch: &dyn Fn(&Window, usize), expected: [u64; 3]| {
+            let counts = [31, 32, 64].map(|elements| transfers(epoch, elements));
+            assert_eq!(counts, expected.map(|count| if rank.me == 0 { count } else { 0 }));
+        };
+        check(&fence, [0, 0, 1]);
+        check(&start, [0, 0, 1]);
+        check(&lock, [0, 1, 1]);
+        rank.barrier();
+        window.free().unwrap();
+    });
+}
+
 #[test]
 fn settings_leave_all_to_packets() {
     let data = vec![7u64; 600];

@@ -41,11 +41,13 @@ use crate::mem::{ReadSpan, WriteSpan};
 /// What transfers to a peer can do, as plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferLimits {
-    /// Shortest write that costs less than a packet with the same bytes.
+    /// Shortest write that costs less than a packet with the same bytes and its acknowledgement.
     pub write_from: usize,
+    /// Shortest write that costs less than the packet alone: epochs of fence, start and post acknowledge nothing.
+    pub unacknowledged_from: usize,
     /// Shortest read that costs less than a packet that asks for the bytes, and one that brings them.
     pub read_from: usize,
-    /// Longest transfer; at least both of the others.
+    /// Longest transfer; at least each of the others.
     pub longest: usize,
 }
 

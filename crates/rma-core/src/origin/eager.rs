@@ -85,7 +85,7 @@ pub(crate) fn send_at_once(
 
 /// The element of a store's target, if nothing waits there, and the store lies within the window.
 fn first(window: &WindowState, pools: &Pools, shared: &Shared, rank: Rank, small: &Small) -> Option<PoolKey> {
-    if window.remote.takes_store(rank, small.data.len()) {
+    if window.transfers_store(rank, small.data.len()) {
         return None;
     }
     let key = window.table.find(&pools.targets, rank)?;

@@ -136,8 +136,7 @@ impl Issuer<'_> {
             (Gate::Closed, _) | (Gate::Lock { is_wanted: false, .. }, None) => Step::Idle,
             (Gate::Lock { kind, .. }, None) => self.issue_lock(key, None, kind),
             (Gate::Lock { .. }, Some(op))
-                if has(Bug::TransferUnlocked)
-                    && self.window.remote.takes(target.rank, &self.pools.ops[op]) =>
+                if has(Bug::TransferUnlocked) && self.window.transfers(target.rank, &self.pools.ops[op]) =>
             {
                 self.issue_transfer(key, op).unwrap_or(Step::Idle)
             }

@@ -59,7 +59,7 @@ pub(crate) fn post(
         pack::begin(state, window, channel, target, op);
     }
     let is_pack = op.kind == OpKind::Pack;
-    let is_transfer = window.remote.takes(rank, op);
+    let is_transfer = window.transfers(rank, op);
     let element = &mut state.pools.targets[target];
     let follows_pack = element.ends_in_pack(&state.pools.ops);
     state.is_pack_full |= is_pack && follows_pack;

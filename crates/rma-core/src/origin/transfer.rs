@@ -37,7 +37,7 @@ impl Issuer<'_> {
             }
             return None;
         };
-        if op.sent == 0 && !remote.takes(op) {
+        if op.sent == 0 && !remote.takes(op, self.window.puts()) {
             return None;
         }
         let (place, most) = remote.next_run(op)?;
@@ -90,7 +90,8 @@ impl Issuer<'_> {
     fn ask_for_key(&mut self, key: PoolKey, op: PoolKey) {
         let (rank, peer) = (self.pools.targets[key].rank, self.pools.targets[key].peer);
         let Some(limits) = self.window.remote.limits(&*self.channel, peer) else { return };
-        if !is_worth(&limits, &self.pools.ops[op]) || !self.window.remote.may_ask(rank) {
+        let is_worth = is_worth(&limits, &self.pools.ops[op], self.window.puts());
+        if !is_worth || !self.window.remote.may_ask(rank) {
             return;
         }
         let (window, flags) = (self.window.shared.id, RequestFlags::NONE);

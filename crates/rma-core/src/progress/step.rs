@@ -106,9 +106,7 @@ impl Core {
             };
             moved |= replies.send(&mut outbox, bulks, &mut self.windows, &mut release);
         }
-        if !self.state.withdrawn.is_empty() {
-            self.state.withdraw_all(&mut *self.channel);
-        }
+        self.state.withdraw_all(&mut *self.channel);
         moved |= self.send_wake_ups();
         moved | self.upper.advance(&mut *self.channel)
     }

@@ -51,6 +51,14 @@ pub(crate) struct RemoteWindow {
     limits: TransferLimits,
 }
 
+/// What the epoch makes of puts that are packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Puts {
+    Acknowledged,
+    /// Those of fence and start: a transfer has to be waited for, a packet has not.
+    Unacknowledged,
+}
+
 /// What a target has sent of its memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RemoteAnswer {
@@ -81,24 +89,12 @@ impl RemoteAccess {
         }
     }
 
-    /// Whether a contiguous store of so many bytes is to be a transfer.
-    #[inline]
-    pub(crate) fn takes_store(&self, rank: Rank, len: usize) -> bool {
-        self.is_offered && self.of(rank).is_some_and(|window| len >= window.limits.write_from)
-    }
-
-    /// Whether an operation is to be a transfer.
-    #[inline]
-    pub(crate) fn takes(&self, rank: Rank, op: &Operation) -> bool {
-        self.is_offered && self.of(rank).is_some_and(|window| window.takes(op))
-    }
-
     /// The limits of transfers to a target, as far as the program leaves them to the channel.
     pub(crate) fn limits(&self, channel: &dyn Channel, peer: Peer) -> Option<TransferLimits> {
         let limits = channel.transfers(peer)?;
         Some(match self.from {
             0 => limits,
-            from => TransferLimits { write_from: from, read_from: from, ..limits },
+            from => TransferLimits { write_from: from, unacknowledged_from: from, read_from: from, ..limits },
         })
     }
 
@@ -144,8 +140,8 @@ impl RemoteAccess {
 
 impl RemoteWindow {
     /// Whether an operation is worth being transfers, and lies within the memory: what does not is the target's to refuse.
-    pub(crate) fn takes(&self, op: &Operation) -> bool {
-        is_worth(&self.limits, op) && self.first(op).is_some()
+    pub(crate) fn takes(&self, op: &Operation, puts: Puts) -> bool {
+        is_worth(&self.limits, op, puts) && self.first(op).is_some()
     }
 
     /// Bytes of the memory before byte 0 of the operation's area, if all of that lies within.
@@ -179,9 +175,9 @@ impl RemoteWindow {
 }
 
 /// Whether runs are long enough, on average at the target, the first one at the origin, to be worth a transfer each.
-pub(crate) fn is_worth(limits: &TransferLimits, op: &Operation) -> bool {
+pub(crate) fn is_worth(limits: &TransferLimits, op: &Operation, puts: Puts) -> bool {
     let from = match op.kind {
-        OpKind::Put => limits.write_from,
+        OpKind::Put => puts.from(limits),
         OpKind::Get => limits.read_from,
         _ => return false,
     };
@@ -192,7 +188,37 @@ pub(crate) fn is_worth(limits: &TransferLimits, op: &Operation) -> bool {
     op.len / runs >= from as u64 && op.next_buffer_run() >= from as u64
 }
 
+impl Puts {
+    /// Shortest put that is to be transfers.
+    fn from(self, limits: &TransferLimits) -> usize {
+        match self {
+            Self::Acknowledged => limits.write_from,
+            Self::Unacknowledged => limits.unacknowledged_from,
+        }
+    }
+}
+
 impl WindowState {
+    /// Whether a contiguous store of so many bytes is to be a transfer.
+    #[inline]
+    pub(crate) fn transfers_store(&self, rank: Rank, len: usize) -> bool {
+        let remote = &self.remote;
+        remote.is_offered && remote.of(rank).is_some_and(|window| len >= self.puts().from(&window.limits))
+    }
+
+    /// Whether an operation is to be a transfer.
+    #[inline]
+    pub(crate) fn transfers(&self, rank: Rank, op: &Operation) -> bool {
+        self.remote.is_offered && self.remote.of(rank).is_some_and(|window| window.takes(op, self.puts()))
+    }
+
+    /// What the open epoch makes of puts.
+    pub(crate) fn puts(&self) -> Puts {
+        let epoch = self.access().epoch();
+        let is_active = epoch.is_fence_or_unset() || epoch.is_pscw();
+        if is_active { Puts::Unacknowledged } else { Puts::Acknowledged }
+    }
+
     /// The answer to a peer that asks for the key of this process's memory, which is exposed when the first
     /// one does.
     pub(crate) fn expose_to(&mut self, channel: &mut dyn Channel, peer: Peer) -> ResponseKind {
@@ -238,6 +264,9 @@ impl State {
 
     /// Takes back from the channel what peers are to reach no more.
     pub(crate) fn withdraw_all(&mut self, channel: &mut dyn Channel) {
+        if self.withdrawn.is_empty() {
+            return;
+        }
         let Some(memory) = channel.remote_memory() else { return self.withdrawn.clear() };
         self.withdrawn.retain(|of| memory.withdraw(of.exposure, of.is_idle) == Withdrawal::Pending);
     }
