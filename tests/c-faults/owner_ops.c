@@ -103,6 +103,11 @@ int main(int argc, char **argv)
     OK(MPI_Win_allocate((FIRST + 2 * LONGS) * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
     OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     OK(MPI_Barrier(MPI_COMM_WORLD));
+    /* A rank that is late in the barrier may hear of the death there. */
+    if (rank != 1)
+        OK(MPI_Send(&rank, 1, MPI_INT, 1, 1, MPI_COMM_WORLD));
+    for (int i = 0; rank == 1 && i < size - 1; i++)
+        OK(MPI_Recv(&held, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     if (rank == 1) {
         OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
         /* A lock of another node is asked for with the first operation. */
