@@ -263,10 +263,15 @@ impl State {
     }
 
     /// Takes back from the channel what peers are to reach no more.
+    #[inline]
     pub(crate) fn withdraw_all(&mut self, channel: &mut dyn Channel) {
-        if self.withdrawn.is_empty() {
-            return;
+        if !self.withdrawn.is_empty() {
+            self.go_on_withdrawing(channel);
         }
+    }
+
+    #[cold]
+    fn go_on_withdrawing(&mut self, channel: &mut dyn Channel) {
         let Some(memory) = channel.remote_memory() else { return self.withdrawn.clear() };
         self.withdrawn.retain(|of| memory.withdraw(of.exposure, of.is_idle) == Withdrawal::Pending);
     }
