@@ -73,7 +73,7 @@ impl OfiChannel {
             return Ok(Issued::Never);
         }
         if state.gone.has(at.key.key) {
-            self.refuse_transfer(token);
+            self.transfers.refused.push(token);
             return Ok(Issued::Yes);
         }
         state.wants_transfer = true;

@@ -6,14 +6,14 @@
 //!      ◀─────────── unused (key) ─── the provider has come back from those that were under way
 //! ```
 //!
-//! Both are letters, and no program's call is waited for. A holder that is lost answers nothing: its connection is closed before its
+//! Both are letters, which engines answer when they poll. A holder that is lost answers nothing: its connection is closed before its
 //! failure is reported, and that ends its transfers ([`crate::fabric::Fabric::forgets`]). One that says goodbye has ended them.
 //! The registration is closed behind all that, so no transfer of a peer that lives finds it gone and breaks the connection.
 
 use crate::channel::{OfiChannel, Turn};
 use crate::peer::{Link, PeerState};
 use crate::wire::Letter;
-use rma_core::channel::{Exposure, TransferError, TransferToken, Withdrawal};
+use rma_core::channel::{Exposure, TransferError, Withdrawal};
 
 impl OfiChannel {
     /// Ends an exposure, as far as that has come.
@@ -66,11 +66,6 @@ impl OfiChannel {
         if let Some(exposed) = of_key.filter(|exposed| exposed.is_withdrawn) {
             exposed.holders.retain(|holder| *holder != place);
         }
-    }
-
-    /// A transfer that was begun to what is withdrawn.
-    pub(crate) fn refuse_transfer(&mut self, token: TransferToken) {
-        self.transfers.refused.push(token);
     }
 
     pub(crate) fn report_refused(&mut self, turn: &mut Turn<'_>) {

@@ -239,21 +239,25 @@ fn is_begun(memory: WriteSpan) -> bool {
     bytes(memory.part(0, 1)) != [0]
 }
 
+/// Memory of a rank, and the place of its first byte for another one; none where this provider carries no transfers.
+fn expose(job: &mut Job, owner: usize, memory: WriteSpan, user: Peer) -> Option<(Exposure, RemotePlace)> {
+    let Some(remote) = job.ranks[owner].0.remote_memory() else {
+        eprintln!("skipped: this provider closes no single connection");
+        return None;
+    };
+    // SAFETY: the memory outlives the job.
+    let exposure = unsafe { remote.expose(memory) }.unwrap();
+    Some((exposure, RemotePlace { key: remote.key(exposure, user).unwrap(), offset: 0 }))
+}
+
 #[test]
 fn a_read_from_a_window_ends_with_its_peer() {
     let (mut theirs, mut own) = (vec![5; LEN], vec![0; LEN]);
     let (theirs, own) = (span(&mut theirs), span(&mut own));
     let Some(mut job) = Job::new() else { return };
-    if job.ranks[0].0.transfers(Peer(1)).is_none() {
-        return eprintln!("skipped: this provider closes no single connection");
-    }
-    let remote = job.ranks[1].0.remote_memory().unwrap();
-    // SAFETY: the memory outlives the job.
-    let exposure: Exposure = unsafe { remote.expose(theirs) }.unwrap();
-    let place = RemotePlace { key: remote.key(exposure, Peer(0)).unwrap(), offset: 0 };
+    let Some((_, place)) = expose(&mut job, 1, theirs, Peer(0)) else { return };
     let remote = job.ranks[0].0.remote_memory().unwrap();
-    let issued = remote.read(Peer(1), own, place, TransferToken(3)).unwrap();
-    assert_eq!(issued, Issued::Yes);
+    assert_eq!(remote.read(Peer(1), own, place, TransferToken(3)), Ok(Issued::Yes));
     job.until("the first byte", &[0, 1], |_| is_begun(own));
     job.give_up(own, &[Event::Transferred(Err(TransferError::Lost)), Event::Failed(Peer(1))]);
 }
@@ -263,16 +267,9 @@ fn a_write_to_a_window_ends_with_its_peer() {
     let (mut theirs, mut own) = (vec![5; LEN], vec![0; LEN]);
     let (theirs, own) = (span(&mut theirs), span(&mut own));
     let Some(mut job) = Job::new() else { return };
-    if job.ranks[0].0.transfers(Peer(1)).is_none() {
-        return eprintln!("skipped: this provider closes no single connection");
-    }
-    let remote = job.ranks[0].0.remote_memory().unwrap();
-    // SAFETY: the memory outlives the job.
-    let exposure: Exposure = unsafe { remote.expose(own) }.unwrap();
-    let place = RemotePlace { key: remote.key(exposure, Peer(1)).unwrap(), offset: 0 };
+    let Some((exposure, place)) = expose(&mut job, 0, own, Peer(1)) else { return };
     let remote = job.ranks[1].0.remote_memory().unwrap();
-    let issued = remote.write(Peer(0), theirs.as_read(), place, TransferToken(3)).unwrap();
-    assert_eq!(issued, Issued::Yes);
+    assert_eq!(remote.write(Peer(0), theirs.as_read(), place, TransferToken(3)), Ok(Issued::Yes));
     job.until("the first byte", &[0, 1], |_| is_begun(own));
     let withdrawn = job.ranks[0].0.remote_memory().unwrap().withdraw(exposure, false);
     assert_eq!(withdrawn, Withdrawal::Pending, "the write is under way");

@@ -24,7 +24,7 @@
 //!   all that was true before it began, by a packet handed over or an answer given. A network whose
 //!   completions promise less offers no transfers.
 //! * **R6** Memory that is exposed stays where it is until [`RemoteMemory::withdraw`] has answered [`Withdrawal::Over`]; then no
-//!   transfer of a peer touches it any more. That waits for no call of a peer's program, and for no peer whose failure was reported.
+//!   transfer of a peer touches it any more. That waits for polls of peers at most, and for no peer whose failure was reported.
 //! * **R7** [`Issued::Full`] is back-pressure: a later poll answers a transfer to that peer, or calls [`Sink::writable`] for it and
 //!   [`Lane::Request`](super::Lane::Request). [`Issued::Never`] means that this buffer cannot be used, and touches nothing.
 //! * **R8** Answers are handed over by `poll`, and count as something that a poll would act on (C5, C6). A process whose

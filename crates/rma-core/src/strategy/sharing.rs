@@ -30,10 +30,10 @@ const TAKEN_YIELD: Duration = Duration::from_micros(2);
 const LONG_YIELD: Duration = Duration::from_micros(200);
 /// Evidence from which on a wait acts, and the most that is kept, so that little is needed to change its mind.
 const ENOUGH: u32 = 2;
+const MOST: u32 = 4;
 /// Of waits that yield at once so many until the first one sleeps, and most between two that do.
 const PARTS_AFTER: u32 = 8;
 const PARTS_SELDOM: u32 = 64;
-const MOST: u32 = 4;
 /// Of so many yields one is measured while a wait acts on the guess, and of so many while it does not.
 const MEASURED: u32 = 8;
 const RARELY_MEASURED: u32 = 64;
