@@ -1,6 +1,6 @@
 //! `cargo xtask`: the commands of this workspace, one file each.
 //!
-//! Needs Rust and a C linker, nothing else: tests run under `cargo test`, and no command downloads a tool.
+//! Needs Rust and a C compiler, nothing else: tests run under `cargo test`, and no command downloads a tool.
 
 mod abi;
 mod bench;

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long)]
     dev: bool,
 
-    /// Add the names mpicc, mpicxx, mpiexec and mpirun.
+    /// Add the names mpicc, mpicxx, mpifort, mpif90, mpiexec and mpirun.
     #[arg(long)]
     mpi_names: bool,
 }

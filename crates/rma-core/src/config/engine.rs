@@ -97,7 +97,7 @@ crate::variables! {
             "a turn costs less than a sleep and a wake-up; more would take the processor from processes that compute";
         /// How long a wait may last before it reports what it waits for; 0 is never.
         wait_report_s: u64 = 60u64, "RMA_WAIT_REPORT", Seconds, 0..=1 << 20,
-            "a wait that lasts longer reports once what it waits for, in which call and window; 0 turns it off",
+            "a wait that lasts longer reports what it waits for, in which call and window, and again when it has doubled; 0 turns it off",
             "no correct program waits that long unnoticed";
     }
 }
