@@ -181,6 +181,11 @@ impl Process {
     pub(crate) fn poll(&self) {
         self.world.inner.engine().poll();
     }
+
+    /// Serves others for a moment, in a wait of the guest's host.
+    pub(crate) fn serve(&self) {
+        self.world.inner.engine().serve();
+    }
 }
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());

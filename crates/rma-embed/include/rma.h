@@ -403,6 +403,9 @@ RMA_API int rma_engine_keep_statistics(rma_engine engine);
 
 /* One bounded step that never waits. news (may be null) is for rma_progress_arm, moved (may be null) whether anything did. */
 RMA_API int rma_progress_poll(rma_engine engine, uint64_t *news, int *moved);
+/* For a loop that looks at other events in turn: takes what is there and what comes within a microsecond or so, and does not wait. Such a
+ * loop polls now and then, which finds what this does not. */
+RMA_API int rma_progress_serve(rma_engine engine);
 /* Readable, while a wait lives, when there is something to do. Not to be read or closed. */
 RMA_API int rma_progress_descriptor(rma_engine engine, int *descriptor);
 /* Before a sleep: wait.id is 0 when there is something to do, or something has moved since news was taken. */

@@ -75,6 +75,12 @@ entry! {
         Ok(())
     }
 
+    /// `rma_progress_serve`.
+    fn rma_progress_serve(engine: u64) {
+        ENGINES.get(engine)?.serve();
+        Ok(())
+    }
+
     /// `rma_progress_descriptor`.
     fn rma_progress_descriptor(engine: u64, descriptor: Out<c_int>) {
         let place = descriptor.needed("descriptor")?;

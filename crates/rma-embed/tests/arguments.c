@@ -246,6 +246,8 @@ static void handles(void)
     EXPECT(rma_engine_close((rma_engine){0}, &closed), RMA_ERR_ARG, "0x0 is not an engine");
     EXPECT(rma_engine_close((rma_engine){engine.id + 1}, &closed), RMA_ERR_ARG, "is not an engine");
     EXPECT(rma_progress_disarm((rma_external_wait){engine.id}), RMA_ERR_ARG, "is not an external wait");
+    EXPECT(rma_progress_serve((rma_engine){engine.id + 1}), RMA_ERR_ARG, "is not an engine");
+    GOOD(rma_progress_serve(engine));
     GOOD(rma_progress_poll(engine, &news, NULL));
     GOOD(rma_progress_arm(engine, news, &wait));
     GOOD(rma_progress_disarm(wait));

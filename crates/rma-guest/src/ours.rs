@@ -30,6 +30,7 @@ pub(crate) const PROC_NULL: c_int = -3;
 
 declare! { of_own:
     fn start = c"rma_guest_start"(rank: c_int, size: c_int, gather: Gather, state: *mut c_void, raise: Raise);
+    fn rma_serve = c"rma_guest_serve"();
     fn init_thread = c"PMPI_Init_thread"(argc: *mut c_void, argv: *mut c_void, asked: c_int, provided: *mut c_int);
     fn finalize = c"PMPI_Finalize"();
     fn error_class = c"PMPI_Error_class"(code: c_int, class: *mut c_int);
@@ -106,7 +107,13 @@ pub(crate) fn return_errors_of_window(win: Handle) {
     let _ = unsafe { win_set_errhandler(win, ERRORS_RETURN) };
 }
 
-/// Has the library take what has come, and send what can be sent.
+/// Has the library serve others for a moment.
+pub(crate) fn serve() {
+    // SAFETY: a function without arguments.
+    let _ = unsafe { rma_serve() };
+}
+
+/// Has the library take what has come, and send what can be sent, and find out what it looks at less often.
 pub(crate) fn step() {
     let mut flag = 0;
     // SAFETY: a communicator of the library's, on which there are no messages, and room for a flag.

@@ -11,8 +11,8 @@ use std::ptr::null_mut;
 /// By the program's handles; the values mean nothing.
 static SERVED: Table<16> = Table::new();
 
-/// Looks in vain after which a wait gives others a turn.
-const YIELD_EVERY: u32 = 64;
+/// Looks in vain after which a wait makes a whole step, which finds what a moment of serving does not, and yields.
+const STEP_EVERY: u32 = 64;
 
 /// A window has been made; it is served unless each rank has the others' memory mapped.
 ///
@@ -53,9 +53,11 @@ pub(crate) fn until(mut look: impl FnMut() -> Option<c_int>) -> c_int {
         if let Some(code) = look() {
             return code;
         }
-        ours::step();
-        if round % YIELD_EVERY == 0 {
+        if round % STEP_EVERY == 0 {
+            ours::step();
             std::thread::yield_now();
+        } else {
+            ours::serve();
         }
     }
     unreachable!("there is an answer, or another round")

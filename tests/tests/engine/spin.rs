@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 struct Desk {
     /// Looks until the packet lies there; 0 is none at all.
     packet_at: AtomicU32,
+    /// Looks from a packet to the next; 0 is no other.
+    next_in: AtomicU32,
     looks: AtomicU32,
     /// Polls for packets until one finds the packet; 0 is none at all.
     polls_left: AtomicU32,
@@ -102,7 +104,9 @@ unsafe impl Channel for Quiet {
         self.0.flushes.fetch_add(u32::from(budget.packets == 0), SeqCst);
         let is_found = budget.packets > 0 && self.0.is_found_by_this_poll();
         if is_found || budget.packets > 0 && self.0.has_packet() {
-            self.0.packet_at.store(0, SeqCst);
+            let next_in = self.0.next_in.load(SeqCst);
+            let next_at = if next_in > 0 { self.0.looks.load(SeqCst) + next_in } else { 0 };
+            self.0.packet_at.store(next_at, SeqCst);
             assert_eq!(sink.packet(Peer(1), Lane::Request, &header(Protocol::Message)), Delivery::Accepted);
             (polled.packets, polled.moved) = (1, true);
         }
@@ -348,6 +352,31 @@ fn behind_a_wait_a_few_calls_go_by_before_one_polls() {
     assert_eq!(steps(), before, "the wait has served the peers");
     engine.poll_throttled();
     assert!(steps() > before);
+}
+
+#[test]
+fn a_moment_of_serving_takes_what_is_near_and_what_follows_soon_for_a_while() {
+    // The first packet by that look, the next ones so many looks behind it; those that are taken, a poll for each.
+    for (first, next, taken) in [(1, 0, 1), (4, 0, 1), (9, 0, 0), (2, 20, 8), (2, 40, 1)] {
+        let (engine, desk) = engine();
+        desk.packet_at.store(first, SeqCst);
+        desk.next_in.store(next, SeqCst);
+        engine.serve();
+        let counts = [&desk.packets, &desk.polls, &desk.clock].map(|count| count.load(SeqCst));
+        assert_eq!(counts, [taken, taken, 0], "look {first}, {next} behind it");
+    }
+}
+
+#[test]
+fn a_moment_of_serving_sends_what_is_due_and_polls_once_where_a_look_tells_nothing() {
+    for (is_blind, spin_us) in [(true, 30), (false, 0)] {
+        let (engine, desk) = engine_that_spins(spin_us);
+        desk.is_blind.store(is_blind, SeqCst);
+        desk.is_due.store(true, SeqCst);
+        engine.serve();
+        let counts = [&desk.sent, &desk.polls].map(|count| count.load(SeqCst));
+        assert_eq!(counts, [1, 1], "blind: {is_blind}");
+    }
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::arguments::Memory;
 use crate::datatype::{basic_type, dense_size};
 use crate::entry::{Early, Named};
 use crate::op::reduce_op;
+use crate::process::running;
 use crate::start::{self, GatherFunction, Given, State};
 use crate::window::handle_cache::find_cached;
 use crate::window::synchronize::lock_kind;
@@ -234,6 +235,15 @@ unsafe extern "C" fn rma_guest_datatype(datatype: MPI_Datatype) -> u64 {
 unsafe extern "C" fn rma_guest_op(op: MPI_Op) -> u64 {
     let code = reduce_op(op).map_or(0, ReduceOp::code);
     u64::from(code) << 8 | op.0 as u64 & 0xff
+}
+
+// SAFETY: likewise.
+#[unsafe(no_mangle)]
+extern "C" fn rma_guest_serve() -> c_int {
+    if let Some(process) = running() {
+        process.serve();
+    }
+    0
 }
 
 /// Declares functions of the guest: each with the program's call, which errors name, what it tries first, and its slow path.
