@@ -284,6 +284,8 @@ fn is_waited_for(ends_alone: impl FnOnce(&mut Stepped, &mut [Option<Window>])) {
         world.engine(1).poll();
         assert!(matches!(freeing.poll(), Ok(false)), "the put may write yet");
     }
+    let awaited = rma_core::describe::release(&freeing).text;
+    assert!(awaited.contains("other ranks' transfers to or from the window's memory"), "{awaited}");
     world.until("the end of free", || !matches!(freeing.poll(), Ok(false)));
     assert_eq!(memory[1][300..400], data, "it was waited for");
     memory[1].fill(3);

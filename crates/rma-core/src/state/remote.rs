@@ -279,6 +279,11 @@ impl State {
     /// Whether peers may reach memory that a window had: it is not yet the program's again.
     pub(crate) fn is_reached(&mut self, window: WindowId, channel: &mut dyn Channel) -> bool {
         self.withdraw_all(channel);
+        self.is_withdrawing(window)
+    }
+
+    /// The same, as the last step has found it.
+    pub(crate) fn is_withdrawing(&self, window: WindowId) -> bool {
         self.withdrawn.iter().any(|of| of.window == window)
     }
 }

@@ -80,6 +80,9 @@ impl<'a> Waits<'a> {
     /// What a free call waits for.
     pub(crate) fn of_free(&self, id: WindowId) -> Awaited {
         let name = self.observation.describe_window(id);
+        if self.state.is_withdrawing(id) {
+            return format!("the end of other ranks' transfers to or from the window's memory ({name})").into();
+        }
         let Some(window) = self.windows.get(id) else {
             return format!("the end of the window ({name})").into();
         };
