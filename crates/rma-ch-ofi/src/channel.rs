@@ -14,6 +14,7 @@ use rma_core::channel::{
     RemoteMemory, Room, Sink, Source, TransferLimits, Usage,
 };
 use rma_core::datatype::Gather;
+use rma_core::descriptors::with_streams_taken;
 use rma_core::ids::Peer;
 use rma_core::poller::Registrar;
 use rustc_hash::FxHashMap;
@@ -111,7 +112,7 @@ impl OfiChannel {
     pub fn open(settings: OfiSettings) -> io::Result<Self> {
         let OfiSettings { me, size, listen, config, lower } = settings;
         let limits = Limits::new(&config);
-        let fabric = Fabric::open(&config, listen).map_err(io::Error::other)?;
+        let fabric = with_streams_taken(|| Fabric::open(&config, listen).map_err(io::Error::other))?;
         if fabric.inject_max() < HEADER {
             let (provider, most) = (config.provider.as_str(), fabric.inject_max());
             return Err(io::Error::other(format!(

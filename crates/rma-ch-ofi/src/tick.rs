@@ -3,6 +3,7 @@
 //! A look after [`SHORTEST`] costs about a fortieth of what polling without a pause does, and one after [`LONGEST`] next to nothing. Each
 //! look that brings nothing doubles the pause; one that brings something makes it short again.
 
+use rma_core::descriptors::above_streams;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::null_mut;
@@ -24,7 +25,7 @@ impl Tick {
         let timer = unsafe {
             match libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC | libc::TFD_NONBLOCK) {
                 -1 => return Err(io::Error::last_os_error()),
-                fd => OwnedFd::from_raw_fd(fd),
+                fd => above_streams(OwnedFd::from_raw_fd(fd))?,
             }
         };
         Ok(Self { timer, pause: SHORTEST })

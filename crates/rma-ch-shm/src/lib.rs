@@ -33,7 +33,6 @@ mod reception;
 #[forbid(unsafe_code)]
 mod ring;
 pub mod segment;
-#[forbid(unsafe_code)]
 mod sockets;
 #[cfg(all(test, not(loom)))]
 mod testing;

@@ -8,6 +8,7 @@
 //! be told so. Otherwise its peers would wait, since the system takes connections in the process's place.
 
 use crate::sockets::{self, Received};
+use rma_core::descriptors::above_streams;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::net::SocketAddrUnix;
 use std::collections::VecDeque;
@@ -53,7 +54,7 @@ impl Reception {
         backlog: u64,
     ) -> io::Result<Self> {
         let listener = sockets::listen_at(addresses, backlog)?;
-        let watch = epoll::create(CreateFlags::CLOEXEC)?;
+        let watch = above_streams(epoll::create(CreateFlags::CLOEXEC)?)?;
         let reception = Self {
             watch,
             listener,

@@ -1,20 +1,21 @@
 //! Unix sockets without names in a file system: messages with descriptors, from processes of the same user.
 //!
 //! Invariants: nothing here blocks; every descriptor is closed on exec; descriptors that come along with a message that is
-//! not wanted are closed. Knows no message's contents.
+//! not wanted are closed; none has the number of a standard stream. Knows no message's contents. One of the few files with `unsafe`.
 
+use rma_core::descriptors::above_streams;
 use rustix::cmsg_space;
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
-    listen, recvmsg, sendmsg, socket_with, sockopt,
+    listen, recvmsg, sendmsg, socket_with,
 };
 use rustix::process::{Resource, geteuid, getrlimit};
 use smallvec::SmallVec;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
@@ -39,12 +40,16 @@ impl<const N: usize> Received<N> {
     }
 }
 
+fn new_socket() -> io::Result<OwnedFd> {
+    above_streams(socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?)
+}
+
 /// A socket that accepts connections, at the first of the addresses that is free.
 pub(crate) fn listen_at(
     addresses: impl Iterator<Item = io::Result<SocketAddrUnix>>,
     backlog: u64,
 ) -> io::Result<OwnedFd> {
-    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
+    let socket = new_socket()?;
     let mut taken = 0;
     for address in addresses {
         match bind(&socket, &address?) {
@@ -65,7 +70,7 @@ pub(crate) fn listen_at(
 pub(crate) fn connect_to(addresses: impl Iterator<Item = io::Result<SocketAddrUnix>>) -> io::Result<OwnedFd> {
     let mut why = io::Error::from(io::ErrorKind::ConnectionRefused);
     for address in addresses {
-        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
+        let socket = new_socket()?;
         let connected = connect(&socket, &address?).map_err(io::Error::from);
         match connected.and_then(|()| check_user(&socket)) {
             Ok(()) => return Ok(socket),
@@ -83,7 +88,7 @@ pub(crate) fn connect_to(addresses: impl Iterator<Item = io::Result<SocketAddrUn
 pub(crate) fn accept_own(listener: &OwnedFd, unauthenticated: &mut u64) -> io::Result<OwnedFd> {
     loop {
         match accept_with(listener, FLAGS) {
-            Ok(socket) if check_user(&socket).is_ok() => return Ok(socket),
+            Ok(socket) if check_user(&socket).is_ok() => return above_streams(socket),
             Ok(_) => *unauthenticated += 1,
             Err(Errno::INTR | Errno::CONNABORTED) => {}
             Err(error) => return Err(error.into()),
@@ -125,7 +130,9 @@ pub(crate) fn receive<const N: usize>(socket: impl AsFd) -> io::Result<Received<
     let mut received = Received { bytes, len: message.bytes, descriptors: SmallVec::new(), has_lost_some };
     for part in control.drain() {
         if let RecvAncillaryMessage::ScmRights(descriptors) = part {
-            received.descriptors.extend(descriptors);
+            for descriptor in descriptors {
+                received.descriptors.push(above_streams(descriptor)?);
+            }
         }
     }
     if message.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
@@ -158,12 +165,23 @@ pub(crate) fn explain(error: io::Error) -> io::Error {
 }
 
 fn check_user(socket: &OwnedFd) -> io::Result<()> {
-    let peer = sockopt::socket_peercred(socket)?.uid;
-    let own = geteuid();
+    let (peer, own) = (user_of_peer(socket)?, geteuid().as_raw());
     if peer == own {
         return Ok(());
     }
-    let text =
-        format!("the process at the other end belongs to user {}, not {}", peer.as_raw(), own.as_raw());
+    let text = format!("the process at the other end belongs to user {peer}, not {own}");
     Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+}
+
+/// The user of the process at the other end. Its number is 0 where it lies in another namespace of processes, which rustix takes for
+/// no number at all.
+fn user_of_peer(socket: &OwnedFd) -> io::Result<u32> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    let place = (&raw mut peer).cast();
+    // SAFETY: an open socket, and room for as many bytes as the length says, of numbers alone.
+    let answer = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, place, &raw mut len)
+    };
+    if answer == 0 { Ok(peer.uid) } else { Err(io::Error::last_os_error()) }
 }

@@ -7,6 +7,7 @@
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
+use rma_core::descriptors::{above_streams, with_streams_taken};
 use rma_core::poller::Registrar;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use std::cmp::Reverse;
@@ -51,9 +52,9 @@ pub(crate) struct Readiness {
 
 impl Readiness {
     pub(crate) fn new() -> io::Result<Self> {
-        let poll = Poll::new()?;
+        let poll = with_streams_taken(Poll::new)?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let timer = above_streams(rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?)?;
         let token = Source::Timer.token();
         poll.registry().register(&mut SourceFd(&timer.as_raw_fd()), token, Interest::READABLE)?;
         Ok(Self {

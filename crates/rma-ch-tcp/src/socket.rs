@@ -4,6 +4,7 @@
 //! connection is made, since the window is agreed upon then. Knows no peers.
 
 use crate::config::Limits;
+use rma_core::descriptors::above_streams;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, ipproto, sockopt};
 use rustix::process::{Resource, getrlimit};
@@ -95,6 +96,7 @@ pub(crate) fn accept(listener: &OwnedFd, limits: &Limits) -> io::Result<(OwnedFd
     loop {
         match rustix::net::acceptfrom_with(listener, FLAGS) {
             Ok((socket, from)) => {
+                let socket = above_streams(socket)?;
                 set_options(&socket, limits)?;
                 return Ok((socket, from.and_then(|address| address.try_into().ok())));
             }
@@ -122,6 +124,7 @@ fn create(address: &SocketAddr) -> io::Result<OwnedFd> {
         SocketAddr::V6(_) => AddressFamily::INET6,
     };
     let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, Some(ipproto::TCP))?;
+    let socket = above_streams(socket)?;
     if address.ip().is_loopback() {
         // Accepted sockets inherit it. A system that refuses has another one, which works as well.
         let _ = sockopt::set_tcp_congestion(&socket, LOOPBACK_CONGESTION);

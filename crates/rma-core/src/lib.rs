@@ -11,6 +11,7 @@ pub mod config;
 pub mod control;
 pub mod datatype;
 pub mod describe;
+pub mod descriptors;
 mod engine;
 pub mod epoch;
 pub mod error;

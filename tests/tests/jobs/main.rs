@@ -6,6 +6,7 @@ mod demos;
 mod descriptors;
 mod epochs;
 mod memory;
+mod namespaces;
 mod refusals;
 mod squatters;
 mod stations;

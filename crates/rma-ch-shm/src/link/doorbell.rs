@@ -4,6 +4,7 @@
 //! Invariants: ringing and clearing never block. A peer may fill or empty the counter at will: then wake-ups come too
 //! often, or the sleeper is also awaited by its sockets; nothing is read from the counter but that it is not zero.
 
+use rma_core::descriptors::above_streams;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::{Errno, read, write};
@@ -19,7 +20,7 @@ pub(crate) struct Doorbell(OwnedFd);
 
 impl Doorbell {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+        Ok(Self(above_streams(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?))
     }
 
     /// Takes a peer's doorbell. Files, pipes and sockets are refused: writing to them could block, or kill.

@@ -10,11 +10,13 @@
 
 use crate::config::{Backing, ShmConfig};
 use crate::sockets;
+use rma_core::descriptors::above_streams;
 use rustix::fs::{
     FallocateFlags, FileType, MemfdFlags, Mode, OFlags, SealFlags, fallocate, fcntl_add_seals,
     fcntl_get_seals, fstat, fstatvfs, ftruncate, memfd_create, open,
 };
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -154,7 +156,8 @@ impl SharedMemory {
             Err(Errno::INVAL) => memfd_create(c"rma", flags)?,
             other => other?,
         };
-        ftruncate(&descriptor, len)?;
+        let descriptor = above_streams(descriptor)?;
+        set_len(&descriptor, len)?;
         fcntl_add_seals(&descriptor, SEALS | SealFlags::SEAL)?;
         Ok(Self { file: descriptor.into(), len, is_memfd: true })
     }
@@ -167,15 +170,15 @@ impl SharedMemory {
             reason: reason.to_string(),
         };
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let descriptor = open(dir, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(|error| failed(None, &io::Error::from(error)))?;
+        let opened = open(dir, flags, Mode::RUSR | Mode::WUSR).map_err(io::Error::from);
+        let descriptor = opened.and_then(above_streams).map_err(|error| failed(None, &error))?;
         let space = fstatvfs(&descriptor).map_err(|error| failed(None, &io::Error::from(error)))?;
         let available = space.f_bavail.saturating_mul(space.f_frsize);
         // A file system that has no blocks at all has no limit.
         if space.f_blocks > 0 && available < node_total {
             return Err(failed(Some(available), &"too small"));
         }
-        ftruncate(&descriptor, len).map_err(|error| failed(Some(available), &io::Error::from(error)))?;
+        set_len(&descriptor, len).map_err(|error| failed(Some(available), &error))?;
         Ok(Self { file: descriptor.into(), len, is_memfd: false })
     }
 
@@ -199,6 +202,17 @@ impl SharedMemory {
             Backing::Auto => Self::create_memfd(0, MemfdFlags::empty()).is_err(),
         };
         if may_be_file { Ok(false) } else { Err(refused("its size is not sealed".to_owned())) }
+    }
+}
+
+/// Gives memory its length. Beyond the limit of file sizes the system ends the process (SIGXFSZ).
+fn set_len(descriptor: &OwnedFd, len: u64) -> io::Result<()> {
+    match getrlimit(Resource::Fsize).current {
+        Some(limit) if limit < len => {
+            let text = format!("the limit of file sizes is {limit} bytes (RLIMIT_FSIZE, ulimit -f)");
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, text))
+        }
+        _ => Ok(ftruncate(descriptor, len)?),
     }
 }
 
@@ -261,6 +275,20 @@ mod tests {
             let flags = rustix::io::fcntl_getfd(&memory).unwrap();
             assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
         }
+    }
+
+    #[test]
+    fn beyond_the_limit_of_file_sizes_is_an_error_and_no_signal() {
+        use rustix::process::{Rlimit, setrlimit};
+        const LIMIT: u64 = 1 << 40;
+        let maximum = getrlimit(Resource::Fsize).maximum;
+        setrlimit(Resource::Fsize, Rlimit { current: Some(LIMIT), maximum }).unwrap();
+        for backing in ["memfd", "devshm"] {
+            let error = SharedMemory::create(2 * LIMIT, 0, &config(backing, "/dev/shm")).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("RLIMIT_FSIZE") || text.contains("too small"), "{text}");
+        }
+        setrlimit(Resource::Fsize, Rlimit { current: maximum, maximum }).unwrap();
     }
 
     #[test]

@@ -16,6 +16,7 @@
 //! ```
 
 use super::ExternalPoller;
+use crate::descriptors::with_streams_taken;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use parking_lot::Mutex;
@@ -68,9 +69,12 @@ pub(super) struct System {
 
 impl System {
     pub(super) fn new() -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let waker = Waker::new(poll.registry(), WAKE)?;
-        let registry = poll.registry().try_clone()?;
+        let (poll, waker, registry) = with_streams_taken(|| {
+            let poll = Poll::new()?;
+            let waker = Waker::new(poll.registry(), WAKE)?;
+            let registry = poll.registry().try_clone()?;
+            Ok((poll, waker, registry))
+        })?;
         Ok(Self { registry, waker, poll: Mutex::new((poll, Events::with_capacity(EVENTS_AT_ONCE))) })
     }
 

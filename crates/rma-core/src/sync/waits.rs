@@ -81,7 +81,8 @@ impl<'a> Waits<'a> {
     pub(crate) fn of_free(&self, id: WindowId) -> Awaited {
         let name = self.observation.describe_window(id);
         if self.state.is_withdrawing(id) {
-            return format!("the end of other ranks' transfers to or from the window's memory ({name})").into();
+            return format!("the end of other ranks' transfers to or from the window's memory ({name})")
+                .into();
         }
         let Some(window) = self.windows.get(id) else {
             return format!("the end of the window ({name})").into();

@@ -11,6 +11,7 @@ use super::notices::OnNotice;
 use super::wire::{Beside, Voice, Wire, failed, malformed};
 use parking_lot::Mutex;
 use rma_core::Result;
+use rma_core::descriptors::with_streams_taken;
 use rustix::event::PollFlags;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -58,7 +59,7 @@ impl Client {
         }
         if let Some(port) = look_up("PMI_PORT") {
             let id = number("PMI_ID")?;
-            let stream = TcpStream::connect(&port)
+            let stream = with_streams_taken(|| TcpStream::connect(&port))
                 .map_err(|cause| failed(format!("cannot connect to PMI_PORT {port:?}: {cause}")))?;
             return Self::from_port(stream.into(), id, limit).map(Some);
         }

@@ -8,6 +8,7 @@
 //! The file is made new, never an old one cut short: another job may have that mapped.
 
 use memmap2::{MmapOptions, MmapRaw};
+use rma_core::descriptors::with_streams_taken;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
@@ -40,7 +41,8 @@ impl TraceFile {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file =
+            with_streams_taken(|| OpenOptions::new().read(true).write(true).create_new(true).open(path))?;
         let map = mapped(&file, 0)?;
         Ok(Self { file, base: 0, map, used: 0 })
     }
