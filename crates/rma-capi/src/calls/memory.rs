@@ -23,8 +23,8 @@ static BLOCKS: Mutex<BTreeMap<usize, Memories>> = Mutex::new(BTreeMap::new());
 
 /// Where a block came from.
 enum Memories {
-    /// The heap.
-    Own(Layout),
+    /// The heap: what it has given, in which the block lies.
+    Own { start: usize, layout: Layout },
     /// Memory that others of the node can map; given back when it is dropped.
     Shared { _block: Block },
 }
@@ -43,8 +43,8 @@ entry! {
             Error::new(ErrorClass::Base, "", cause)
         })?;
         match memory {
-            // SAFETY: `allocate` has made the block with this layout, and it was in the table until now.
-            Memories::Own(layout) => unsafe { System.dealloc(base.address() as *mut u8, layout) },
+            // SAFETY: `allocate` has got it with this layout, and its block was in the table until now.
+            Memories::Own { start, layout } => unsafe { System.dealloc(start as *mut u8, layout) },
             Memories::Shared { .. } => {}
         }
         Ok(())
@@ -78,18 +78,17 @@ fn allocate(process: &Process, len: u64, align: usize) -> Result<*mut c_void> {
         return Ok(std::ptr::with_exposed_provenance_mut(address));
     }
     let refuse = || Error::new(ErrorClass::NoMem, "", format!("the system has no {len} bytes of memory"));
-    let layout = usize::try_from(len.max(1)).ok().and_then(|len| Layout::from_size_align(len, align).ok());
-    let layout = layout.ok_or_else(refuse)?;
+    // Aligned here: the system's zeros are not touched, but the standard library writes them where it is asked for an alignment.
+    let layout = usize::try_from(len.max(1)).ok().and_then(|len| len.checked_add(align - 1));
+    let layout = layout.and_then(|len| Layout::from_size_align(len, 1).ok()).ok_or_else(refuse)?;
     // SAFETY: the layout has at least one byte.
-    let block = unsafe { System.alloc(layout) };
-    if block.is_null() {
+    let start = unsafe { System.alloc_zeroed(layout) };
+    if start.is_null() {
         return Err(refuse());
     }
-    // Before the first byte is touched.
+    let block = start.map_addr(|start| start.next_multiple_of(align));
     rma::host::ask_for_huge_pages(block as usize, len, align as u64);
-    // SAFETY: the block has so many bytes.
-    unsafe { block.write_bytes(0, layout.size()) };
-    BLOCKS.lock().insert(block as usize, Memories::Own(layout));
+    BLOCKS.lock().insert(block as usize, Memories::Own { start: start as usize, layout });
     Ok(block.cast())
 }
 
