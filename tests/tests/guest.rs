@@ -31,17 +31,21 @@ const SUBJECTS: [&str; 12] = [
 ];
 
 /// One of each subject that has its own code in the guest.
-const FEW: [&str; 12] = [
+const FEW: [&str; 16] = [
     "atomic_types",
     "errhandler_win",
     "type_derived",
+    "type_dup_uncommitted",
     "win_alloc_mem",
     "win_attributes",
+    "win_attributes_at_end",
     "win_freed_at_end",
     "type_large_counts",
     "win_names_and_info",
     "win_profiled",
     "win_pscw",
+    "win_self_after_all",
+    "win_served_beside_errors",
     "win_threads",
     "window_dynamic_regions",
 ];

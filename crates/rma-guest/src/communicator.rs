@@ -34,6 +34,10 @@ pub(crate) fn enter_predefined() {
 /// A communicator of the host.
 pub(crate) unsafe fn find(comm: Handle) -> Option<Handle> {
     let comm = handle(comm);
+    if comm == host().constants.comm_null {
+        // An error of the program is the host's to tell.
+        return None;
+    }
     if !world::is_running() {
         say_why_none();
         return None;
@@ -70,7 +74,13 @@ unsafe fn meet(comm: Handle) -> Option<usize> {
     }
     // SAFETY: a communicator of one group.
     let (group, why) = match unsafe { group_of(comm) } {
-        Ok(group) => (Some(group), String::new()),
+        Ok(Some(group)) => (Some(group), String::new()),
+        // Each of its ranks has found so: none has all others in its world, and some may have no guest to agree with.
+        Ok(None) => {
+            // SAFETY: as the caller promises.
+            unsafe { enter(comm, LEFT, "a rank is not of the world that MPI_Init has made") };
+            return Some(LEFT);
+        }
         Err(why) => (None, why),
     };
     let constants = &host().constants;
@@ -97,34 +107,37 @@ unsafe fn meet(comm: Handle) -> Option<usize> {
             new = LEFT;
         }
     }
-    if new == LEFT {
-        report::say(|| {
-            let why = if why.is_empty() { "another rank cannot take part" } else { why.as_str() };
-            format!("windows on a communicator are the host's: {why}")
-        });
-    }
-    KNOWN.insert(comm, new);
-    // SAFETY: a communicator of the host.
-    unsafe { theirs::comm_set_attr(comm, *key(), null_mut()) };
+    let why = if why.is_empty() { "another rank cannot take part" } else { why.as_str() };
+    // SAFETY: as the caller promises.
+    unsafe { enter(comm, new, why) };
     Some(new)
 }
 
-/// The library's group of a communicator's ranks.
+/// From now on it is known which one this communicator has, or, for this reason, that it has none.
+///
+/// # Safety
+/// A communicator of the host.
+unsafe fn enter(comm: usize, own: usize, why: &str) {
+    if own == LEFT {
+        report::say(|| format!("windows on a communicator are the host's: {why}"));
+    }
+    KNOWN.insert(comm, own);
+    // SAFETY: as the caller promises.
+    unsafe { theirs::comm_set_attr(comm, *key(), null_mut()) };
+}
+
+/// The library's group of a communicator's ranks; `None` when one of them is not of this world.
 ///
 /// # Safety
 /// A communicator of the host with one group.
-unsafe fn group_of(comm: Handle) -> Result<Group, String> {
+unsafe fn group_of(comm: Handle) -> Result<Option<Group>, String> {
     let mut room = [0usize; 1];
     // SAFETY: as the caller promises; room for a handle of either width.
     unsafe {
         theirs::comm_group(comm, room.as_mut_ptr().cast());
         let group = Group::of(crate::memory::read_handle(room.as_ptr().cast(), 0));
         theirs::group_free(room.as_mut_ptr().cast());
-        match group {
-            Ok(Some(group)) => Ok(group),
-            Ok(None) => Err("a rank is not of the world that MPI_Init has made".to_owned()),
-            Err(failure) => Err(format!("{failure:?}")),
-        }
+        group.map_err(|failure| format!("{failure:?}"))
     }
 }
 

@@ -101,13 +101,11 @@ impl Failure {
     }
 }
 
-/// The text of this thread's last error, if that has this code.
-pub(crate) fn text_of(code: c_int) -> Option<String> {
-    LAST.try_with(|last| {
-        let last = last.borrow();
-        last.as_ref().filter(|(known, _)| *known == code).map(|(_, text)| text.clone())
-    })
-    .ok()?
+/// The text of this thread's last error, if that has this code, once: later the program may ask about an error of the host with the same.
+pub(crate) fn take_text(code: c_int) -> Option<String> {
+    let take =
+        |last: &RefCell<Option<(c_int, String)>>| last.borrow_mut().take_if(|(known, _)| *known == code);
+    LAST.try_with(take).ok().flatten().map(|(_, text)| text)
 }
 
 /// The answer to a program whose call on a window came to this code of the library's.

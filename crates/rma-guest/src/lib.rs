@@ -24,6 +24,7 @@ mod abi;
 mod arguments;
 mod at_once;
 mod attribute;
+mod attributes;
 mod calls;
 mod communicator;
 mod datatype;

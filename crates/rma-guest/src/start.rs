@@ -101,6 +101,7 @@ fn end() {
         return;
     }
     places::close();
+    window::keep_all();
     // SAFETY: the library has started; the host has not ended yet, and the duplicate is this file's.
     unsafe {
         let code = ours::finalize();

@@ -125,6 +125,12 @@ impl<const PLACES: usize> Table<PLACES> {
         records.find(|(_, record)| record.value.load(Relaxed) == value).map(|(key, _)| *key)
     }
 
+    /// All keys and values.
+    pub(crate) fn all(&self) -> Vec<(usize, usize)> {
+        let all = self.all.lock();
+        all.records.iter().map(|(key, record)| (*key, record.value.load(Relaxed))).collect()
+    }
+
     /// Number of keys.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {

@@ -6,10 +6,9 @@ use crate::errors::{Failure, settle};
 use crate::library::host;
 use crate::memory::{handle, read_handle, write_handle};
 use crate::table::Table;
-use crate::{ours, places, report, served, theirs};
+use crate::{attributes, ours, places, report, served, theirs, world};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static KNOWN: Table<64> = Table::new();
 
@@ -48,22 +47,16 @@ pub(crate) unsafe fn enter(call: &str, mut own: Handle, comm: Handle, to: *mut c
     0
 }
 
-/// A window of the host without memory: a dynamic one, or where the host has none on this machine, as Open MPI without its component
-/// over RDMA, an allocated one of no bytes. Collective.
+/// A window of the host without memory: a dynamic one, or where the host has none, as Open MPI without its component over RDMA, and 4.1 on
+/// a communicator of one rank, an allocated one of no bytes. Collective.
 ///
 /// # Safety
 /// A communicator of the host, and room for a handle.
 unsafe fn host_window(comm: Handle, to: *mut c_void) -> c_int {
-    /// Whether one was made.
-    static HAS_DYNAMIC: AtomicBool = AtomicBool::new(false);
     let none = host().constants.info_null;
     // SAFETY: as the caller promises.
     unsafe {
-        if HAS_DYNAMIC.load(Relaxed) {
-            return theirs::win_create_dynamic(none, comm, to);
-        }
         if quietly(comm, || theirs::win_create_dynamic(none, comm, to)) == 0 {
-            HAS_DYNAMIC.store(true, Relaxed);
             return 0;
         }
         let mut base = null_mut::<c_void>();
@@ -90,7 +83,12 @@ unsafe fn quietly(comm: Handle, call: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
-/// Frees a window that was taken over. Collective.
+/// The library is about to end. Windows that are left stay known, for functions of attributes that free them.
+pub(crate) fn keep_all() {
+    KNOWN.all().into_iter().for_each(|(win, own)| attributes::keep(win, own));
+}
+
+/// Frees a window that was taken over; its part of the library may have ended with that. Collective.
 ///
 /// # Safety
 /// The address of the program's handle of the window `own`.
@@ -99,17 +97,22 @@ pub(crate) unsafe fn leave(mut own: Handle, at: *mut c_void) -> c_int {
     unsafe {
         let win = handle(read_handle(at, 0));
         let own_before = own;
-        let place = places::leave(win);
-        let code = ours::win_free(&raw mut own);
-        // The window may be gone although its freeing has ended in an error: then its handle is null, too.
-        place.into_iter().for_each(|place| places::settle(place, win, own != own_before));
-        if code != 0 {
-            return Failure::of_code(code).raise_at_window(win);
+        if world::is_running() {
+            attributes::keep(win, own);
+            let place = places::leave(win);
+            let code = ours::win_free(&raw mut own);
+            // The window may be gone although its freeing has ended in an error: then its handle is null, too.
+            place.into_iter().for_each(|place| places::settle(place, win, own != own_before));
+            if code != 0 {
+                attributes::forget(win, own_before);
+                return Failure::of_code(code).raise_at_window(win);
+            }
         }
         // The functions of attributes may ask for the window's own, so it is known until the host has freed it; then another thread
         // may have got the handle anew.
         let code = theirs::win_free(at);
         KNOWN.remove_if(win, own_before);
+        attributes::forget(win, own_before);
         served::forget(win);
         code
     }

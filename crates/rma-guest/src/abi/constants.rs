@@ -15,6 +15,8 @@ pub(crate) enum Family {
 pub(crate) struct Constants {
     pub(crate) comm_world: usize,
     pub(crate) comm_self: usize,
+    pub(crate) comm_null: usize,
+    pub(crate) request_null: usize,
     pub(crate) info_null: usize,
     pub(crate) byte: usize,
     pub(crate) int: usize,
@@ -51,6 +53,8 @@ pub(crate) struct Constants {
 pub(crate) const STANDARD: Constants = Constants {
     comm_world: 0x101,
     comm_self: 0x102,
+    comm_null: 0x100,
+    request_null: 0x180,
     info_null: 0x130,
     byte: 0x247,
     int: 0x209,
@@ -76,6 +80,8 @@ pub(crate) const STANDARD: Constants = Constants {
 pub(super) const MPICH: Constants = Constants {
     comm_world: 0x4400_0000,
     comm_self: 0x4400_0001,
+    comm_null: 0x0400_0000,
+    request_null: 0x2c00_0000,
     info_null: 0x1c00_0000,
     byte: 0x4c00_010d,
     int: 0x4c00_0405,
@@ -101,6 +107,8 @@ pub(super) const MPICH: Constants = Constants {
 pub(super) const OPEN_MPI: Constants = Constants {
     comm_world: 0,
     comm_self: 0,
+    comm_null: 0,
+    request_null: 0,
     info_null: 0,
     byte: 0,
     int: 0,
@@ -131,6 +139,8 @@ impl Constants {
             Family::OpenMpi => Self {
                 comm_world: variable("ompi_mpi_comm_world"),
                 comm_self: variable("ompi_mpi_comm_self"),
+                comm_null: variable("ompi_mpi_comm_null"),
+                request_null: variable("ompi_request_null"),
                 info_null: variable("ompi_mpi_info_null"),
                 byte: variable("ompi_mpi_byte"),
                 int: variable("ompi_mpi_int"),

@@ -120,6 +120,8 @@ fn program(family: Family, constants: &Constants) -> String {
         for (name, handle) in [
             ("MPI_COMM_WORLD", c.comm_world),
             ("MPI_COMM_SELF", c.comm_self),
+            ("MPI_COMM_NULL", c.comm_null),
+            ("MPI_REQUEST_NULL", c.request_null),
             ("MPI_INFO_NULL", c.info_null),
             ("MPI_BYTE", c.byte),
             ("MPI_INT", c.int),

@@ -1,14 +1,14 @@
 //! Texts of errors.
 
 use super::entry;
-use crate::errors::text_of;
+use crate::errors::take_text;
 use crate::library::host as the_host;
 use std::ffi::{c_char, c_int};
 
 entry! {
     /// `MPI_Error_string`: of this thread's last error with the code, what the library says.
     fn MPI_Error_string(code: c_int, text: *mut c_char, len: *mut c_int); |host, own| {
-        match text_of(code) {
+        match take_text(code) {
             Some(known) if !text.is_null() && !len.is_null() => {
                 let room = the_host().constants.error_text - 1;
                 let mut bytes = known.into_bytes();

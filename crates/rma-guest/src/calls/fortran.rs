@@ -1,8 +1,8 @@
 //! Names of Fortran's bindings that do not come to a function of C: predefined attributes of windows. All others call a name that the
 //! guest has, in both libraries, whichever module the program uses. One of the few files with `unsafe`.
 
-use super::query::predefined;
 use crate::abi::{Aint, Family, Handle};
+use crate::attributes::predefined;
 use crate::library::{host, next_of};
 use crate::theirs;
 use crate::window::find;
@@ -26,7 +26,7 @@ unsafe fn number(win: Handle, key: c_int) -> Option<Aint> {
     let index = host().constants.window_keys.iter().position(|known| *known == key)?;
     // SAFETY: the library's window; each attribute is what the standard says, the base an address and the others numbers.
     unsafe {
-        let value = predefined(window, index, &mut 0).ok()?;
+        let value = predefined(win, window, index, &mut 0).ok()?;
         Some(match index {
             0 => value as Aint,
             1 => value.cast::<Aint>().read(),

@@ -1,16 +1,15 @@
 //! What windows tell: memory of other ranks, hints, predefined attributes. Names, groups and other attributes are the host's.
 
 use super::entry;
-use crate::abi::{Aint, Handle, STANDARD};
+use crate::abi::{Aint, Handle};
 use crate::arguments::{Argument, Rank};
+use crate::attributes::predefined;
 use crate::errors::{Failure, settle};
 use crate::info::Hints;
 use crate::library::host as the_host;
 use crate::memory::{flag as as_flag, handle, store, write_handle};
-use crate::ours;
 use crate::window::find;
 use std::ffi::{c_int, c_void};
-use std::ptr::null_mut;
 
 entry! {
     /// `MPI_Win_shared_query`.
@@ -69,7 +68,7 @@ entry! {
         let keys = &the_host().constants.window_keys;
         match (find(win), keys.iter().position(|known| *known == key)) {
             (Some(window), Some(index)) => {
-                let found = match predefined(window, index, flag) {
+                let found = match predefined(win, window, index, flag) {
                     Ok(found) => found,
                     Err(code) => return settle(win, code),
                 };
@@ -82,41 +81,5 @@ entry! {
             }
             _ => host(win, key, value, flag),
         }
-    }
-}
-
-/// The predefined attribute that stands at `index` of the keys, as the host has it, or the library's code.
-///
-/// # Safety
-/// A window of the library, and room for a flag or null.
-pub(super) unsafe fn predefined(
-    window: Handle,
-    index: usize,
-    flag: *mut c_int,
-) -> Result<*mut c_void, c_int> {
-    let mut found: *mut c_void = null_mut();
-    // SAFETY: as the caller promises; room for an address.
-    unsafe {
-        let code = ours::win_get_attr(window, STANDARD.window_keys[index], (&raw mut found).cast(), flag);
-        if code == 0 { Ok(as_host_has_it(index, found)) } else { Err(code) }
-    }
-}
-
-/// The address of an attribute's value; flavor and model have other numbers in other ABIs.
-///
-/// # Safety
-/// The value of the predefined attribute that stands at `index` of the keys.
-unsafe fn as_host_has_it(index: usize, value: *mut c_void) -> *mut c_void {
-    let constants = &the_host().constants;
-    let (own, theirs): (&[c_int], &'static [c_int]) = match index {
-        3 => (&STANDARD.flavors, &constants.flavors),
-        4 => (&STANDARD.models, &constants.models),
-        _ => return value,
-    };
-    // SAFETY: these attributes are addresses of numbers.
-    let number = unsafe { value.cast::<c_int>().read() };
-    match own.iter().position(|known| *known == number) {
-        Some(index) => std::ptr::from_ref(&theirs[index]).cast_mut().cast(),
-        None => value,
     }
 }

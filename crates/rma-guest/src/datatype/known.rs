@@ -72,7 +72,8 @@ pub(crate) fn note_commit(kind: Handle) {
 
 /// A duplicate is committed if the original is (MPI 5.0 §5.1.10).
 pub(crate) fn note_duplicate(old: Handle, new: Handle) {
-    if COMMITTED.find(handle(old)).is_some() {
+    // What is found is predefined, or was committed.
+    if COMMITTED.find(handle(old)).is_some() || find(old).is_ok() {
         note_commit(new);
     }
 }
