@@ -6,6 +6,7 @@
 #![allow(missing_docs)]
 
 use rma_tests::c::{Built, Library, Plan, Source, run, sources, workshop};
+use rma_tests::installed::has;
 use rma_tests::job::{Job, is_second_pass, program};
 use rma_tests::paths::PATHS;
 use std::path::Path;
@@ -153,6 +154,34 @@ fn the_command_puts_the_guest_in_front_by_itself() {
         assert!(ended.status.success() && ended.stdout.contains("no errors"), "{name}: {ended:#?}");
         let taken = ended.stderr.matches("the window is taken over").count();
         assert!(taken >= 2, "{name}: {}", ended.stderr);
+    }
+}
+
+/// An error is raised by the host's handlers, which may be C++ and leave by an exception.
+#[test]
+fn error_handlers_may_leave_by_an_exception() {
+    if is_second_pass() {
+        return;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("c/handlers_that_throw.cpp");
+    for (compiler, launcher) in [
+        ("mpicxx.mpich", "mpiexec.mpich -n 2"),
+        ("mpicxx.openmpi", "mpirun.openmpi --allow-run-as-root --oversubscribe -n 2"),
+    ] {
+        if !has(compiler) {
+            continue;
+        }
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let throws = folder.path().join("throws");
+        let built = Command::new(compiler).arg(&source).arg("-o").arg(&throws).status();
+        assert!(built.is_ok_and(|status| status.success()), "{compiler}");
+        let job = Job::command(Command::new(program("rma-guest"))).line(launcher).words([&throws]);
+        let ended = job.limit(LIMIT).run();
+        assert_eq!(
+            (ended.status.success(), ended.stdout.as_str()),
+            (true, "0 wrong\n0 wrong\n"),
+            "{ended:#?}"
+        );
     }
 }
 

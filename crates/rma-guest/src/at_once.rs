@@ -45,7 +45,7 @@ macro_rules! of_library {
                 /// A place of a window that is taken over, and what the standard has for the call.
                 #[inline(always)]
                 pub(super) unsafe fn $name($($arg: $ty),*) -> c_int {
-                    type Function = unsafe extern "C" fn($($ty),*) -> c_int;
+                    type Function = unsafe extern "C-unwind" fn($($ty),*) -> c_int;
                     // SAFETY: no window has a place before `open` has found all functions, each of which has this type.
                     unsafe {
                         let function = std::mem::transmute::<*mut c_void, Function>(address::$name.load(Relaxed));

@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 pub(crate) type Gather = unsafe extern "C" fn(*const c_void, c_int, *mut c_void, *mut c_void) -> c_int;
 
 /// What raises an error of the library on a window of its own.
-pub(crate) type Raise = unsafe extern "C" fn(Handle, c_int) -> c_int;
+pub(crate) type Raise = unsafe extern "C-unwind" fn(Handle, c_int) -> c_int;
 
 /// What the library keeps of a window for calls at once, in the guest's memory.
 pub(crate) type Contents = MaybeUninit<[usize; 7]>;

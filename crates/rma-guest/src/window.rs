@@ -19,7 +19,7 @@ pub(crate) fn find(win: Handle) -> Option<Handle> {
 }
 
 /// The library has met an error on its window `own` in a call at once: raises it at the host's; answers the host's code.
-pub(crate) unsafe extern "C" fn raise(own: Handle, code: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn raise(own: Handle, code: c_int) -> c_int {
     settle(KNOWN.key_of(own).unwrap_or(0), code)
 }
 

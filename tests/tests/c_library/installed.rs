@@ -67,6 +67,17 @@ fn programs_are_built_and_started() {
 }
 
 #[test]
+fn error_handlers_may_leave_by_an_exception() {
+    if is_second_pass() || !has("c++") {
+        return;
+    }
+    let directory = workshop();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("c/handlers_that_throw.cpp");
+    good(directory.path(), &format!("rmacxx -Wall -Werror {} -o throws", source.display()));
+    assert_eq!(good(directory.path(), "rmarun -n 2 ./throws"), "0 wrong\n0 wrong\n");
+}
+
+#[test]
 fn a_wrapper_is_the_compiler() {
     if is_second_pass() {
         return;

@@ -51,7 +51,7 @@ pub(crate) struct MPI_Status {
 }
 
 /// `MPI_Comm_errhandler_function` and `MPI_Win_errhandler_function`: handle, error code, and nothing more that is defined.
-pub(crate) type ErrhandlerFunction = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
+pub(crate) type ErrhandlerFunction = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
 
 /// `MPI_User_function`: operands, operands and results, their number, their datatype.
 pub(crate) type UserFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut MPI_Datatype);

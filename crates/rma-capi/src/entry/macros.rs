@@ -1,4 +1,7 @@
 //! The macros that declare entry points: `MPI_X` and its twin `PMPI_X`, around one body.
+//!
+//! A call raises its error when nothing is locked and its body is over. So an error handler of the program may leave by an exception, which
+//! passes the entry point; a panic of the body does not get there.
 
 /// Declares entry points that need MPI to be running and return an error code.
 ///
@@ -31,7 +34,7 @@ macro_rules! entry {
                     #[cold]
                     #[inline(never)]
                 )?
-                extern "C" fn slow_path($($arg: $ty),*) -> std::ffi::c_int {
+                extern "C-unwind" fn slow_path($($arg: $ty),*) -> std::ffi::c_int {
                     $($(if let Some(code) = $crate::entry::Early::code($then) {
                         return code;
                     })?)?
@@ -107,7 +110,7 @@ macro_rules! plain {
 
             // SAFETY: the name is this library's to define, once: it is the standard's name of this function.
             #[unsafe(export_name = concat!("P", stringify!($name)))]
-            unsafe extern "C" fn twin($($arg: $ty),*) -> $result {
+            unsafe extern "C-unwind" fn twin($($arg: $ty),*) -> $result {
                 body($($arg),*)
             }
         }
@@ -116,7 +119,7 @@ macro_rules! plain {
         #[allow(non_snake_case)]
         // SAFETY: as for the twin.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($arg: $ty),*) -> $result {
+        unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> $result {
             $name::body($($arg),*)
         }
     )*};

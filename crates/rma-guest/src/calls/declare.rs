@@ -9,7 +9,7 @@ macro_rules! entry {
             #[allow(unused_imports)] // a function of numbers needs none
             use super::*;
 
-            type Function = unsafe extern "C" fn($($ty),*) -> std::ffi::c_int;
+            type Function = unsafe extern "C-unwind" fn($($ty),*) -> std::ffi::c_int;
 
             const NAME: &std::ffi::CStr =
                 match std::ffi::CStr::from_bytes_with_nul(concat!("P", stringify!($name), "\0").as_bytes()) {
@@ -47,14 +47,14 @@ macro_rules! entry {
 
             // SAFETY: the standard's name of this function, which is defined here once.
             #[unsafe(export_name = stringify!($name))]
-            unsafe extern "C" fn of_program($($arg: $ty),*) -> std::ffi::c_int {
+            unsafe extern "C-unwind" fn of_program($($arg: $ty),*) -> std::ffi::c_int {
                 // SAFETY: as the program promises.
                 unsafe { body($($arg),*) }
             }
 
             // SAFETY: likewise, of its other name.
             #[unsafe(export_name = concat!("P", stringify!($name)))]
-            unsafe extern "C" fn of_tool($($arg: $ty),*) -> std::ffi::c_int {
+            unsafe extern "C-unwind" fn of_tool($($arg: $ty),*) -> std::ffi::c_int {
                 // SAFETY: as the tool promises.
                 unsafe { body($($arg),*) }
             }
@@ -70,7 +70,7 @@ macro_rules! first_at_once {
             fn $name($($arg: $ty,)* $win: $crate::arguments::Window); |host, own| {
                 #[cold]
                 #[inline(never)]
-                unsafe extern "C" fn slow_path($($arg: $ty,)* $win: $crate::arguments::Window) -> std::ffi::c_int {
+                unsafe extern "C-unwind" fn slow_path($($arg: $ty,)* $win: $crate::arguments::Window) -> std::ffi::c_int {
                     // SAFETY: the program's arguments, as the standard has them for this function.
                     unsafe { $crate::calls::translated!($win, self::host, self::own, $($arg),*) }
                 }
@@ -119,7 +119,7 @@ macro_rules! with_request {
             fn $name($($arg: $ty,)* $win: $crate::arguments::Window, request: *mut c_void); |host, own| {
                 #[cold]
                 #[inline(never)]
-                unsafe extern "C" fn slow_path(
+                unsafe extern "C-unwind" fn slow_path(
                     $($arg: $ty,)*
                     $win: $crate::arguments::Window,
                     request: *mut c_void,

@@ -10,10 +10,10 @@ use std::ffi::{CStr, c_int, c_void};
 use std::mem::transmute;
 
 /// `MPI_WIN_GET_ATTR`: window, key, value, flag, error.
-type OfFortran = unsafe extern "C" fn(*const c_int, *const c_int, *mut Aint, *mut c_int, *mut c_int);
+type OfFortran = unsafe extern "C-unwind" fn(*const c_int, *const c_int, *mut Aint, *mut c_int, *mut c_int);
 
 /// MPICH's own function below its bindings, which has the kind of the value last.
-type OfMpich = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_int, c_int) -> c_int;
+type OfMpich = unsafe extern "C-unwind" fn(Handle, c_int, *mut c_void, *mut c_int, c_int) -> c_int;
 
 /// The value as a number; `None` when the window is the host's, or the key no predefined one of Fortran's.
 ///
@@ -64,7 +64,7 @@ unsafe fn get_attr(
 
 // SAFETY: the binding's name of this function, which is defined here once.
 #[unsafe(export_name = "mpi_win_get_attr_")]
-unsafe extern "C" fn of_program(
+unsafe extern "C-unwind" fn of_program(
     win: *const c_int,
     key: *const c_int,
     value: *mut Aint,
@@ -77,7 +77,7 @@ unsafe extern "C" fn of_program(
 
 // SAFETY: likewise, of its other name.
 #[unsafe(export_name = "pmpi_win_get_attr_")]
-unsafe extern "C" fn of_tool(
+unsafe extern "C-unwind" fn of_tool(
     win: *const c_int,
     key: *const c_int,
     value: *mut Aint,
@@ -90,7 +90,7 @@ unsafe extern "C" fn of_tool(
 
 // SAFETY: MPICH's name of this function, which is defined here once.
 #[unsafe(export_name = "MPII_Win_get_attr")]
-unsafe extern "C" fn of_module(
+unsafe extern "C-unwind" fn of_module(
     win: Handle,
     key: c_int,
     value: *mut c_void,

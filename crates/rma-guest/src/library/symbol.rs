@@ -57,7 +57,7 @@ macro_rules! declare {
         #[allow(clippy::too_many_arguments)] // as many as the standard has
         pub(crate) unsafe fn $name($($arg: $ty),*) -> std::ffi::c_int {
             static SYMBOL: $crate::library::Symbol = $crate::library::Symbol::$of($text);
-            type Function = unsafe extern "C" fn($($ty),*) -> std::ffi::c_int;
+            type Function = unsafe extern "C-unwind" fn($($ty),*) -> std::ffi::c_int;
             // SAFETY: the library's function of this name has this type.
             let function = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
             // SAFETY: as the caller promises.

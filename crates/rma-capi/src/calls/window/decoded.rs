@@ -53,7 +53,7 @@ impl Aim {
 #[cold]
 #[inline(never)]
 #[allow(improper_ctypes_definitions)] // called from here alone, for its registers
-pub(super) extern "C" fn put<N: Named>(from: ReadSpan, rank: Rank, disp: Disp, win: MPI_Win) -> c_int {
+pub(super) extern "C-unwind" fn put<N: Named>(from: ReadSpan, rank: Rank, disp: Disp, win: MPI_Win) -> c_int {
     let has_joined =
         find(win).is_some_and(|window| window.inner.has_pack() && window.inner.put_joins(from, rank, disp));
     if has_joined {
@@ -67,7 +67,7 @@ pub(super) extern "C" fn put<N: Named>(from: ReadSpan, rank: Rank, disp: Disp, w
 #[cold]
 #[inline(never)]
 #[allow(improper_ctypes_definitions)] // as above
-pub(super) extern "C" fn put_alike<N: Named, C: Wide>(
+pub(super) extern "C-unwind" fn put_alike<N: Named, C: Wide>(
     address: Memory,
     count: C,
     datatype: MPI_Datatype,
@@ -94,7 +94,7 @@ pub(super) fn wake_notified<N: Named>(rank: Rank, win: MPI_Win) -> c_int {
 #[cold]
 #[inline(never)]
 #[allow(improper_ctypes_definitions)] // as above
-pub(super) extern "C" fn get<N: Named>(to: WriteSpan, rank: Rank, disp: Disp, win: MPI_Win) -> c_int {
+pub(super) extern "C-unwind" fn get<N: Named>(to: WriteSpan, rank: Rank, disp: Disp, win: MPI_Win) -> c_int {
     call(N::NAME, move || Raiser::Win(win), move |_| window::get(win)?.inner.get(to, rank, disp))
 }
 
@@ -102,7 +102,7 @@ pub(super) extern "C" fn get<N: Named>(to: WriteSpan, rank: Rank, disp: Disp, wi
 #[cold]
 #[inline(never)]
 #[allow(improper_ctypes_definitions)] // as above
-pub(super) extern "C" fn get_alike<N: Named, C: Wide>(
+pub(super) extern "C-unwind" fn get_alike<N: Named, C: Wide>(
     address: Memory,
     count: C,
     datatype: MPI_Datatype,
@@ -118,7 +118,7 @@ pub(super) extern "C" fn get_alike<N: Named, C: Wide>(
 #[cold]
 #[inline(never)]
 #[allow(improper_ctypes_definitions)] // as above
-pub(super) extern "C" fn accumulate<N: Named>(
+pub(super) extern "C-unwind" fn accumulate<N: Named>(
     from: ReadSpan,
     aim: Aim,
     disp: Disp,
@@ -147,7 +147,7 @@ pub(super) extern "C" fn accumulate<N: Named>(
 #[cold]
 #[inline(never)]
 #[allow(improper_ctypes_definitions, clippy::too_many_arguments)] // as above
-pub(super) extern "C" fn get_accumulate<N: Named>(
+pub(super) extern "C-unwind" fn get_accumulate<N: Named>(
     from: Memory,
     old: Memory,
     len: u64,
@@ -186,7 +186,7 @@ pub(super) extern "C" fn get_accumulate<N: Named>(
 #[cold]
 #[inline(never)]
 #[allow(improper_ctypes_definitions)] // as above
-pub(super) extern "C" fn fetch_and_op<N: Named>(
+pub(super) extern "C-unwind" fn fetch_and_op<N: Named>(
     from: Memory,
     old: Memory,
     aim: Aim,
@@ -217,7 +217,7 @@ pub(super) extern "C" fn fetch_and_op<N: Named>(
 #[cold]
 #[inline(never)]
 #[allow(improper_ctypes_definitions)] // as above
-pub(super) extern "C" fn compare_and_swap<N: Named>(
+pub(super) extern "C-unwind" fn compare_and_swap<N: Named>(
     origin: Memory,
     compare: Memory,
     result: Memory,

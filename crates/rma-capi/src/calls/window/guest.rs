@@ -32,7 +32,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 /// Answers the program's code for one of this library's: the handler of its own window has got the error.
-type RaiseFunction = unsafe extern "C" fn(MPI_Win, c_int) -> c_int;
+type RaiseFunction = unsafe extern "C-unwind" fn(MPI_Win, c_int) -> c_int;
 
 /// A window's place: memory of the guest, where this library writes, when the window is made, what its calls look at.
 #[repr(C)]
@@ -251,7 +251,7 @@ macro_rules! for_guest {
     ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal for $call:ident; |$path:ident| $first:expr, else $slow:expr;)*) => {$(
         // SAFETY: a name of this library's own.
         #[unsafe(export_name = $export)]
-        unsafe extern "C" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
+        unsafe extern "C-unwind" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
             #[allow(dead_code)] // most calls have no use for it
             enum EntryPoint {}
             impl Named for EntryPoint {
@@ -259,7 +259,7 @@ macro_rules! for_guest {
             }
             #[cold]
             #[inline(never)]
-            extern "C" fn slow_path($($arg: $ty,)* $place: &'static Place) -> c_int {
+            extern "C-unwind" fn slow_path($($arg: $ty,)* $place: &'static Place) -> c_int {
                 let code = $slow;
                 if code == 0 { 0 } else { raise($place, code) }
             }
@@ -328,7 +328,7 @@ macro_rules! with_ended_request {
     ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal; |$path:ident| at $rank:expr => $first:expr;)*) => {$(
         // SAFETY: a name of this library's own.
         #[unsafe(export_name = $export)]
-        unsafe extern "C" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
+        unsafe extern "C-unwind" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
             let $path = &$place.contents.path;
             let first = || -> Option<bool> { Some($path.is_locked($rank) && $first) };
             c_int::from(first().unwrap_or(false))
