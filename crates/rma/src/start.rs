@@ -14,7 +14,7 @@ use crate::answering;
 use crate::channels::{self, ChannelKind, Distance, Exchange, LookUp, Opening, Plan, missing};
 use crate::config::{Configuration, Listen, RuntimeConfig};
 use crate::host::{HostSettings, NodeMemory, Places, RuntimeHost, huge_pages};
-use crate::join::{self, Notice, Start};
+use crate::join::{self, Notice, Notices, Start};
 use crate::message::{Absence, Messenger};
 use crate::network::{Candidates, Choice};
 use crate::no_peers::NoPeers;
@@ -36,6 +36,7 @@ use std::time::Duration;
 pub(crate) struct Started {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) start: Arc<dyn Start>,
+    pub(crate) notices: Notices,
     /// Whether rank 0 sums up what all have counted, behind a fence at the end.
     pub(crate) is_summed: bool,
 }
@@ -131,10 +132,11 @@ pub(crate) fn start(
         job: identity.job,
     })?;
     let runtime = Arc::new(runtime);
-    if !watch(&start, &runtime)? {
+    let (has_all_notices, notices) = watch(&start, &runtime)?;
+    if !has_all_notices {
         messenger.pass_deaths_on();
     }
-    Ok(Started { runtime, start, is_summed })
+    Ok(Started { runtime, start, notices, is_summed })
 }
 
 /// Meets all ranks, behind which addresses are found; says whether rank 0 sums up at the end.
@@ -154,7 +156,7 @@ fn meet(start: &dyn Start, messenger: &Messenger, is_oversubscribed: bool, is_su
 }
 
 /// Has this process hear of deaths and questions; says whether of every death.
-fn watch(start: &Arc<dyn Start>, runtime: &Arc<Runtime>) -> Result<bool> {
+fn watch(start: &Arc<dyn Start>, runtime: &Arc<Runtime>) -> Result<(bool, Notices)> {
     let (messenger, engine) = (runtime.messenger.clone(), runtime.engine.wake_handle());
     // As for the herald.
     let (asked, asks) = (Arc::downgrade(runtime), Arc::downgrade(start));

@@ -2,7 +2,7 @@
 
 use crate::communicator::Communicator;
 use crate::config::{Configuration, RuntimeConfig};
-use crate::join::{Allgather, Start};
+use crate::join::{Allgather, Notices, Start};
 use crate::parting::{is_survivable, meet_survivors};
 use crate::pmi::Client;
 use crate::start::{Started, start};
@@ -31,6 +31,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 pub struct World {
     communicator: Arc<Communicator>,
     start: Arc<dyn Start>,
+    /// What reads notices, if there can be some.
+    notices: Option<Notices>,
     is_over: bool,
     summary: Option<Summary>,
     /// Whether rank 0 sums up, for which all meet.
@@ -58,12 +60,17 @@ impl World {
     /// A rank that is a thread.
     pub(crate) fn of_thread(communicator: Communicator) -> Self {
         // Its channel is all that it needs of the others.
-        Self::new(communicator, Arc::new(Allgather::alone()), false)
+        Self::new(communicator, Arc::new(Allgather::alone()), None, false)
     }
 
-    fn new(communicator: Communicator, start: Arc<dyn Start>, is_summed: bool) -> Self {
+    fn new(
+        communicator: Communicator,
+        start: Arc<dyn Start>,
+        notices: Option<Notices>,
+        is_summed: bool,
+    ) -> Self {
         let summary = communicator.runtime().configuration.observer.stats.then(Summary::start);
-        Self { communicator: Arc::new(communicator), start, is_over: false, summary, is_summed }
+        Self { communicator: Arc::new(communicator), start, notices, is_over: false, summary, is_summed }
     }
 
     /// The communicator of all processes, to be kept beside the world. It is of no use once the world has ended.
@@ -144,6 +151,8 @@ impl World {
             summary.print(&runtime.engine, &*self.start);
         }
         let ended = self.start.finalize();
+        // The process may end with another thread than this one.
+        self.notices = None;
         self.runtime().release();
         ended
     }
@@ -170,8 +179,8 @@ impl World {
                 .fail(code, self.runtime().messenger.first_lost().map_or(launcher.rank(), |peer| peer.0)),
             None => self.start.abort(code),
         };
-        // The others notice when the process ends, not before.
-        std::mem::forget(Arc::clone(self.runtime()));
+        // The others and the launcher notice when the process ends, not before.
+        std::mem::forget((Arc::clone(self.runtime()), Arc::clone(&self.start)));
     }
 
     /// Leaves without a word, as a rank does that has failed.
@@ -222,7 +231,7 @@ impl<'a> Builder<'a> {
         }
         let look_up = |name: &str| (self.instead)(name).or_else(|| Configuration::of_environment(name));
         let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-        let Started { runtime, start, is_summed } = start(&look_up, names, self.start)?;
+        let Started { runtime, start, notices, is_summed } = start(&look_up, names, self.start)?;
         let RuntimeConfig { agent, agent_tick_us, .. } = runtime.configuration.runtime;
         fork::watch(runtime.me.0);
         // A job of one has no peer to serve.
@@ -233,7 +242,7 @@ impl<'a> Builder<'a> {
                 false => runtime.agent.start(&runtime.engine, agent_tick_us)?,
             }
         }
-        Ok(World::new(Communicator::world(runtime), start, is_summed))
+        Ok(World::new(Communicator::world(runtime), start, Some(notices), is_summed))
     }
 }
 

@@ -334,3 +334,19 @@ fn forked_children_leave_the_job_to_their_parent() {
         assert_eq!(run.stderr.lines().count(), 2 * refused, "{path:?}: {run:?}");
     }
 }
+
+/// A process ends with its last thread: none of the library's is left behind the finalize.
+#[test]
+fn a_job_ends_when_main_has_left_and_another_thread_finalizes() {
+    const OBSERVED: &str = env!("CARGO_BIN_EXE_rma-test-observed");
+    for path in PATHS.into_iter().chain([&[("RMA_ON_FAILURE", "continue")][..], &[("RMA_AGENT", "0")]]) {
+        for ranks in [1, 2] {
+            let ranks = ranks.to_string();
+            let mut command = rmarun(["-n", &ranks, OBSERVED, "worker"]);
+            command.envs(path.iter().copied());
+            let run = Running::start(command).finish();
+            assert_good(&run);
+            assert_eq!(run.text().lines().count().to_string(), ranks, "{path:?}: {run:?}");
+        }
+    }
+}

@@ -18,4 +18,4 @@ pub use allgather::Allgather;
 pub(crate) use environment::from_environment;
 pub(crate) use nodes::{announce, mapping};
 pub use start::{OnNotice, Start};
-pub(crate) use watch::watch;
+pub(crate) use watch::{Notices, watch};

@@ -1,6 +1,6 @@
 //! A rank that does a known number of things, or waits for one that is late: the tests of traces and of waits run it.
 //!
-//! `rma-test-observed traffic [ROUNDS] | put | hang | late KIND | compute | active | fork`
+//! `rma-test-observed traffic [ROUNDS] | put | hang | late KIND | compute | active | fork | worker`
 //!
 //! With `late`, rank 1 is away from the library until the file that `RMA_TEST_GO` names is there, and rank 0 waits for it.
 
@@ -39,6 +39,7 @@ fn main() -> rma::Result<()> {
         Some("compute") => compute(&world)?,
         Some("active") => active(&world)?,
         Some("fork") => return forked::fork(world),
+        Some("worker") => worker(world),
         other => panic!("unknown action {other:?}"),
     }
     world.finalize()
@@ -61,16 +62,28 @@ fn origin() -> ReadSpan {
     eight().as_read()
 }
 
-/// One put, of rank 0 to rank 1.
+/// One put, of rank 0 to rank 1 if there is one.
 fn put(world: &World) -> rma::Result<()> {
     let window = window(world, "one put")?;
-    if world.rank() == 0 {
+    if world.rank() == 0 && world.size() > 1 {
         window.lock(LockKind::Exclusive, LATE, NONE)?;
         window.put(origin(), LATE, Disp(0))?;
         window.unlock(LATE)?;
     }
     world.barrier()?;
     window.free()
+}
+
+/// The thread of `main` ends as by pthread_exit(3), and another one does the rest.
+fn worker(world: World) -> ! {
+    std::thread::spawn(move || {
+        put(&world).expect("put");
+        world.finalize().expect("finalize");
+        println!("finalized");
+    });
+    // SAFETY: it ends this thread alone, of which the other one has nothing.
+    unsafe { libc::syscall(libc::SYS_exit, 0) };
+    unreachable!("this thread has ended")
 }
 
 /// Calls of every kind, each to the next rank; locks so many times.
