@@ -41,19 +41,24 @@ pub(crate) fn raise_limit(needed: u64) {
 
 /// An error as a clause; if a descriptor was not to be had, with the limit and what is needed.
 pub(crate) fn explain(error: &io::Error) -> String {
-    let is_out_of_files =
-        [Errno::MFILE, Errno::NFILE].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
-    if !is_out_of_files {
-        return error.to_string();
+    explain_for(error, || {
+        let peers = PEERS.load(Relaxed);
+        format!("up to about {} are needed to talk to {peers} others", needed(peers))
+    })
+}
+
+/// As [`explain`], for a process that needs other numbers.
+pub(crate) fn explain_for(error: &io::Error, needed: impl FnOnce() -> String) -> String {
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE) => {}
+        Some(Errno::NFILE) => {
+            return "the system's limit of open files is reached (/proc/sys/fs/file-max)".to_owned();
+        }
+        _ => return error.to_string(),
     }
     let limit = getrlimit(Resource::Nofile).current;
     let limit = limit.map_or_else(|| "no number".to_owned(), |limit| format!("{limit} for this process"));
-    let peers = PEERS.load(Relaxed);
-    let needed = needed(peers);
-    format!(
-        "the limit of open files is reached (RLIMIT_NOFILE, ulimit -n: {limit}; up to about {needed} are needed to talk to \
-         {peers} others)"
-    )
+    format!("the limit of open files is reached (RLIMIT_NOFILE, ulimit -n: {limit}; {})", needed())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod common;
 use common::{Running, rmarun, run, run_words};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const FIVE_SECONDS: Duration = Duration::from_secs(5);
@@ -274,6 +274,32 @@ fn programs_that_cannot_run_are_named() {
         assert!(run.stderr.contains(why), "{program}: {}", run.stderr);
         assert!(run.took < FIVE_SECONDS);
     }
+}
+
+/// What the launcher lacks is not told of the program, whichever descriptor is the first that it does not get.
+#[test]
+fn a_limit_of_open_files_is_named() {
+    let ended: Vec<_> = (8..=48)
+        .step_by(2)
+        .map(|limit| {
+            let script = format!("ulimit -n {limit} && exec \"$0\" \"$@\"");
+            let mut command = Command::new("sh");
+            command.args(["-c", &script, env!("CARGO_BIN_EXE_rmarun"), "-n", "4", "true"]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let run = Running::start(command).finish();
+            if run.code != Some(0) {
+                let named = format!(
+                    "RLIMIT_NOFILE, ulimit -n: {limit} for this process; about 88 are needed for 4 ranks"
+                );
+                assert_eq!((run.code, run.stderr.matches(&named).count()), (Some(71), 1), "{run:?}");
+                assert!(!run.stderr.contains("cannot run"), "{run:?}");
+            }
+            run.stderr
+        })
+        .collect();
+    // Some have begun to start ranks, and some have started all.
+    assert!(ended.iter().any(|text| text.contains("cannot start rank")), "{ended:?}");
+    assert_eq!(ended.last().map(String::as_str), Some(""));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! else; a rank dies with the launcher (parent death signal, and the guard for what the rank starts itself).
 
 use super::options::Program;
+use super::start_error::{NULL, StartError, Step};
 use super::stragglers::{MARK, Mark};
 use crate::config::DEMO_TERMINAL;
 use mio::net::UnixStream;
@@ -12,11 +13,10 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::ffi::{OsStr, OsString};
-use std::fmt;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// What all ranks have in common.
@@ -47,26 +47,14 @@ pub(super) struct Started {
     pub(super) stdin: Option<pipe::Sender>,
 }
 
-/// Why a rank could not be started.
-#[derive(Debug)]
-pub(super) struct StartError {
-    program: OsString,
-    /// The directory that the ranks start in, when it cannot be entered.
-    directory: Option<PathBuf>,
-    cause: io::Error,
-}
-
 /// Variables of another launcher that a rank must not see.
 const FOREIGN: [&str; 4] = ["PMI_PORT", "PMI_ID", "PMI_JOBID", "PMI_SPAWNED"];
 
 impl Template<'_> {
     /// Starts one rank, which has this place among those of its host.
     pub(super) fn start(&self, rank: u32, place: u32) -> Result<Started, StartError> {
-        self.try_start(rank, place).map_err(|cause| {
-            let (program, _) = self.words();
-            let directory = self.program.wdir.clone().filter(|directory| !can_enter(directory));
-            StartError { program: program.to_owned(), directory, cause }
-        })
+        let size = self.size;
+        self.try_start(rank, place).map_err(|(step, cause)| StartError { rank, size, step, cause })
     }
 
     fn words(&self) -> (&OsStr, &[OsString]) {
@@ -75,9 +63,8 @@ impl Template<'_> {
         (program, arguments)
     }
 
-    fn try_start(&self, rank: u32, place: u32) -> io::Result<Started> {
-        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        ours.set_nonblocking(true)?;
+    fn try_start(&self, rank: u32, place: u32) -> Result<Started, (Step, io::Error)> {
+        let (ours, theirs) = pair().map_err(|cause| (Step::Descriptors, cause))?;
         let (program, arguments) = self.words();
         let mut command = Command::new(program);
         if let Some(base) = self.base {
@@ -95,7 +82,8 @@ impl Template<'_> {
             .stdin(match rank {
                 0 if self.pipe_stdin => Stdio::piped(),
                 0 => Stdio::inherit(),
-                _ => Stdio::null(),
+                // Not by the standard library, which would not say what is missing.
+                _ => File::open(NULL).map_err(|cause| (Step::Null, cause))?.into(),
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -121,7 +109,9 @@ impl Template<'_> {
                 Ok(fcntl_setfd(BorrowedFd::borrow_raw(pmi), FdFlags::empty())?)
             });
         }
-        let mut child = command.spawn()?;
+        let mut child = command.spawn().map_err(|cause| {
+            (Step::of_spawn(&cause, program.to_owned(), self.program.wdir.as_deref()), cause)
+        })?;
         drop(theirs);
         Self::take_streams(&mut child, ours).map(|rest| rest(child))
     }
@@ -129,22 +119,30 @@ impl Template<'_> {
     fn take_streams(
         child: &mut Child,
         pmi: std::os::unix::net::UnixStream,
-    ) -> io::Result<impl FnOnce(Child) -> Started + use<>> {
+    ) -> Result<impl FnOnce(Child) -> Started + use<>, (Step, io::Error)> {
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             unreachable!("both were asked to be pipes above");
         };
         let (stdout, stderr) = (pipe::Receiver::from(stdout), pipe::Receiver::from(stderr));
-        stdout.set_nonblocking(true)?;
-        stderr.set_nonblocking(true)?;
         let stdin = child.stdin.take().map(pipe::Sender::from);
-        if let Some(stdin) = &stdin {
-            stdin.set_nonblocking(true)?;
-        }
+        stdout
+            .set_nonblocking(true)
+            .and_then(|()| stderr.set_nonblocking(true))
+            .and_then(|()| stdin.iter().try_for_each(|stdin| stdin.set_nonblocking(true)))
+            .map_err(|cause| (Step::Descriptors, cause))?;
         let pid = Pid::from_child(child);
-        let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
+        let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
+            .map_err(|cause| (Step::Watch, cause.into()))?;
         let pmi = UnixStream::from_std(pmi);
         Ok(move |child| Started { child, pidfd, pmi, stdout, stderr, stdin })
     }
+}
+
+/// The connection, of which the first end is nonblocking.
+fn pair() -> io::Result<(std::os::unix::net::UnixStream, std::os::unix::net::UnixStream)> {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    Ok((ours, theirs))
 }
 
 /// Has a process that is started end with this one.
@@ -166,46 +164,6 @@ pub(super) fn die_with_this(command: &mut Command) {
 fn is_of_host(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name == b"HOSTNAME" || name.starts_with(b"SSH_")
-}
-
-impl StartError {
-    /// The exit status that shells use for it.
-    pub(super) fn exit_code(&self) -> u8 {
-        match self.cause.kind() {
-            io::ErrorKind::NotFound if self.directory.is_none() => 127,
-            _ => 126,
-        }
-    }
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(directory) = &self.directory {
-            return write!(f, "cannot start ranks in {} (--wdir): {}", directory.display(), self.cause);
-        }
-        let program = Path::new(&self.program);
-        write!(f, "cannot run {}: ", program.display())?;
-        match self.cause.kind() {
-            io::ErrorKind::NotFound if !self.program.as_encoded_bytes().contains(&b'/') => {
-                f.write_str("there is no program of that name in PATH")?;
-                if program.exists() {
-                    write!(f, " (there is one here: ./{})", program.display())?;
-                }
-                Ok(())
-            }
-            io::ErrorKind::NotFound if program.exists() => {
-                f.write_str("the interpreter that it names is not there")
-            }
-            io::ErrorKind::NotFound => f.write_str("there is no such file"),
-            io::ErrorKind::PermissionDenied if program.is_dir() => f.write_str("that is a directory"),
-            io::ErrorKind::PermissionDenied => f.write_str("permission denied (is it executable?)"),
-            _ => self.cause.fmt(f),
-        }
-    }
-}
-
-fn can_enter(directory: &Path) -> bool {
-    rustix::fs::access(directory, rustix::fs::Access::EXEC_OK).is_ok() && directory.is_dir()
 }
 
 /// Where people watch the job, for programs that draw: the terminal that this process's standard error is, if it is one.

@@ -5,6 +5,7 @@
 //! it has got to, and its whole group, itself included. While the guard is not reaped its number is not given to another group,
 //! so signals to the group never hit an unrelated process.
 
+use super::start_error::no_process;
 use super::stragglers::{self, Mark};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, setpgid, waitpid};
@@ -58,7 +59,10 @@ fn fork_guard(pipe: RawFd, mark: Option<&Mark>) -> io::Result<Pid> {
     // SAFETY: the process has one thread, so the child finds every lock free, that of the allocator too; and it never returns.
     let answer = match unsafe { libc::fork() } {
         0 => guard(pipe, mark),
-        -1 => Err(io::Error::last_os_error()),
+        -1 => Err(io::Error::other(format!(
+            "cannot start the process that guards the job: {}",
+            no_process(&io::Error::last_os_error())
+        ))),
         child => Pid::from_raw(child).ok_or_else(|| io::Error::other("fork answered no process id")),
     };
     // SAFETY: `before` was filled in above.

@@ -15,6 +15,7 @@ use super::rank::{More, Rank, Source, deaf};
 use super::remote::{Remote, host_of};
 use super::settings::refusals;
 use super::signals::{Signals, Wish, stop_here};
+use super::start_error::{descriptors_for, explain};
 use super::stdin::Forward;
 use super::stragglers::{self, Mark};
 use super::waits::report::{Reason, Reports};
@@ -39,7 +40,7 @@ const STDERR: Token = Token(3);
 const USAGE: u8 = 2;
 
 /// Exit status when the launcher itself cannot go on (sysexits: `EX_OSERR`).
-const SYSTEM_ERROR: u8 = 71;
+pub(super) const SYSTEM_ERROR: u8 = 71;
 
 #[derive(Debug)]
 pub(super) struct Job {
@@ -109,10 +110,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if options.dry_run {
         return print(&plan.lines());
     }
+    let ranks = options.ranks();
     match Job::run(options, plan) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("rmarun: {error}");
+            eprintln!("rmarun: {}", explain(&error, ranks));
             ExitCode::from(SYSTEM_ERROR)
         }
     }
@@ -131,8 +133,7 @@ fn print(lines: &[String]) -> ExitCode {
 impl Job {
     fn run(options: Options, plan: Plan) -> io::Result<u8> {
         let ranks = options.ranks();
-        // Five for each rank.
-        raise_limit(64 + 6 * u64::from(ranks));
+        raise_limit(descriptors_for(ranks));
         let mark = Mark::new()?;
         let keeps_children = options.keep_children;
         if !keeps_children {

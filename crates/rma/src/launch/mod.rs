@@ -26,6 +26,7 @@ mod remote_streams;
 mod reporting;
 mod settings;
 mod signals;
+mod start_error;
 mod starting;
 mod stdin;
 mod stragglers;

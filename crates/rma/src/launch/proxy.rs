@@ -8,11 +8,13 @@ use super::binding;
 use super::child::Template;
 use super::frames::{Frame, FrameReader, Start, VERSION};
 use super::guard::{Guard, reap_adopted};
+use super::job::SYSTEM_ERROR;
 use super::outbox::{Outbox, set_nonblocking};
 use super::output::copy_of;
 use super::proxied_rank::{Input, ProxiedRank};
 use super::rank::{Source, TURN};
 use super::remote::BEATS;
+use super::start_error::descriptors_for;
 use super::stragglers::{self, Mark};
 use super::waits::processes::Process as Activity;
 use crate::descriptors::raise_limit;
@@ -41,8 +43,6 @@ const CREDIT: usize = 1 << 20;
 const QUEUE_MAX: usize = 1 << 20;
 /// Exit status when the command line or a setting is wrong.
 const USAGE: u32 = 2;
-/// Exit status when this host cannot do what is needed (sysexits: `EX_OSERR`).
-const SYSTEM_ERROR: u32 = 71;
 
 const FROM: Token = Token(0);
 const TO: Token = Token(1);
@@ -93,7 +93,7 @@ pub(super) fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("rmarun {WORD}: {error}");
-            ExitCode::from(SYSTEM_ERROR as u8)
+            ExitCode::from(SYSTEM_ERROR)
         }
     }
 }
@@ -203,7 +203,7 @@ impl Proxy {
             let why = format!("cannot start ranks in {}: {cause}", start.directory.display());
             return Ok(Err((connection, (126, why))));
         }
-        raise_limit(64 + 6 * start.ranks.len() as u64);
+        raise_limit(descriptors_for(start.ranks.len() as u32));
         let mark = Mark::new()?;
         if !start.keep_children {
             stragglers::adopt()?;

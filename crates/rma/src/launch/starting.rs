@@ -1,7 +1,7 @@
 //! The start of a job: ranks of this host as children, those of other hosts by a proxy each.
 
 use super::binding;
-use super::child::{StartError, Template};
+use super::child::Template;
 use super::frames::{Frame, Start, VERSION};
 use super::job::{Job, STDIN};
 use super::options::Program;
@@ -9,6 +9,7 @@ use super::output::Lines;
 use super::rank::Rank;
 use super::remote::{Remote, token_of};
 use super::settings::environment;
+use super::start_error::StartError;
 use super::stdin::{self, Forward};
 use crate::config::{Configuration, RuntimeConfig};
 
