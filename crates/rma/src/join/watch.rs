@@ -4,9 +4,11 @@
 
 use super::{OnNotice, Start};
 use crate::agent::with_signals_blocked;
+use rma_core::descriptors::above_streams;
 use rma_core::{Result, fork};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
@@ -33,7 +35,8 @@ pub(crate) fn watch(start: &Arc<dyn Start>, on_notice: OnNotice) -> Result<(bool
 
 /// Starts the thread, if the system has what it needs.
 fn read(start: &Arc<dyn Start>, descriptor: Arc<OwnedFd>) -> Option<Running> {
-    let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).ok()?);
+    let end = eventfd(0, EventfdFlags::CLOEXEC).map_err(io::Error::from).and_then(above_streams);
+    let end = Arc::new(end.ok()?);
     let (start, ends) = (Arc::downgrade(start), Arc::clone(&end));
     let reads = move || {
         while await_bytes(&descriptor, &ends) {

@@ -35,15 +35,22 @@ impl TraceFile {
     /// A new file in place of what is there.
     ///
     /// # Errors
-    /// When the file cannot be made, or the file system has no room.
+    /// When the file cannot be made, or the file system has no room: then there is none.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
+        Self::create_with(path, |file| mapped(file, 0))
+    }
+
+    fn create_with(path: &Path, map: impl FnOnce(&File) -> io::Result<MmapRaw>) -> io::Result<Self> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let file =
             with_streams_taken(|| OpenOptions::new().read(true).write(true).create_new(true).open(path))?;
-        let map = mapped(&file, 0)?;
+        let map = map(&file).inspect_err(|_| {
+            // Nothing is in it, and a reader would take it for the file of a rank that was killed. The first error is told.
+            let _ = fs::remove_file(path);
+        })?;
         Ok(Self { file, base: 0, map, used: 0 })
     }
 
@@ -125,5 +132,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("nowhere/part");
         assert_eq!(TraceFile::create(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let path = directory.path().join("part");
+        let error = TraceFile::create_with(&path, |_| Err(Errno::NOSPC.into())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(!path.exists(), "an empty file is left");
     }
 }
