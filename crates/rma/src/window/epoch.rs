@@ -119,8 +119,8 @@ impl<'scope, T: Number, K> Epoch<'scope, T, K> {
     ///     let mine = [1 << world.rank(), 1];
     ///     let mut before = [0; 2];
     ///     window.fence_epoch(|epoch| epoch.get_accumulate(&mine, &mut before, ReduceOp::Sum, 0, 0))?;
-    ///     // Each number counts those that were faster.
-    ///     assert_eq!(u64::from(before[0].count_ones()), before[1]);
+    ///     // Each element tells by itself which ranks were faster: another rank may have come between the two.
+    ///     assert!(before[0] & mine[0] == 0 && before[0] < 16 && before[1] < 4);
     ///     window.free()
     /// })
     /// .unwrap();
