@@ -263,9 +263,14 @@ macro_rules! for_guest {
                 let code = $slow;
                 if code == 0 { 0 } else { raise($place, code) }
             }
-            let $path = &$place.contents.path;
-            let first = || -> Option<c_int> { Early::code($first) };
-            match first() {
+            /// The fast path, through which nothing unwinds.
+            #[inline(always)]
+            #[allow(improper_ctypes_definitions)] // called from here alone
+            extern "C" fn first($($arg: $ty,)* $place: &'static Place) -> Option<c_int> {
+                let $path = &$place.contents.path;
+                Early::code($first)
+            }
+            match first($($arg,)* $place) {
                 Some(0) => 0,
                 Some(code) => raise($place, code),
                 None => slow_path($($arg,)* $place),
