@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Limit for all stages together. They take some 23 minutes on two cores; the limit is for slow machines, and
+/// Limit for all stages together. They take 15 to 20 minutes of a quiet machine with two fast cores; the limit is for slow machines, and
 /// those that others slow down.
 const TOTAL_LIMIT: Duration = Duration::from_secs(70 * 60);
 

@@ -1,4 +1,4 @@
-//! Predefined attributes of windows (MPI 5.0 §12.2.7): those of the library's window, as the host has them. One of the few files with `unsafe`.
+//! Predefined attributes of windows (MPI 3.1 §11.2.6): those of the library's window, as the host has them. One of the few files with `unsafe`.
 //!
 //! While the host frees a window it calls the functions of the program's attributes, which may ask for these; the library's window is gone
 //! by then. So what they were is kept from before its end until the host's window is gone, too.

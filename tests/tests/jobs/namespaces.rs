@@ -1,4 +1,4 @@
-//! Ranks of one machine in namespaces of processes of their own, as containers have them: they share memory all the same.
+//! Ranks of one machine in namespaces of processes of their own, so that none sees the others: they share memory all the same.
 
 use rma_tests::job::{Job, is_second_pass, program};
 use std::process::Command;

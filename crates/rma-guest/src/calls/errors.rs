@@ -8,8 +8,9 @@ use std::ffi::{c_char, c_int};
 entry! {
     /// `MPI_Error_string`: of this thread's last error with the code, what the library says.
     fn MPI_Error_string(code: c_int, text: *mut c_char, len: *mut c_int); |host, own| {
-        match take_text(code) {
-            Some(known) if !text.is_null() && !len.is_null() => {
+        let has_room = !text.is_null() && !len.is_null();
+        match has_room.then(|| take_text(code)).flatten() {
+            Some(known) => {
                 let room = the_host().constants.error_text - 1;
                 let mut bytes = known.into_bytes();
                 bytes.truncate(room);
@@ -18,7 +19,7 @@ entry! {
                 len.write(bytes.len() as c_int);
                 0
             }
-            _ => host(code, text, len),
+            None => host(code, text, len),
         }
     }
 }
