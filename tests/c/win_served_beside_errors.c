@@ -20,6 +20,7 @@ int main(int argc, char **argv)
     char text[MPI_MAX_ERROR_STRING], other[MPI_MAX_ERROR_STRING];
     int len, code, class = -1;
     MPI_Win win;
+    MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status = {.MPI_SOURCE = 99, .MPI_TAG = 99};
     MPI_Errhandler handler;
     check_begin(&argc, &argv);
@@ -30,6 +31,8 @@ int main(int argc, char **argv)
     OK(MPI_Comm_create_errhandler(returns, &handler));
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
     MPI_Recv(&value, 1, MPI_LONG, check_size + 3, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Probe(check_size + 3, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Mprobe(check_size + 3, 3, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
     OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     OK(MPI_Win_lock_all(0, win));
     code = MPI_Put(&value, 1, MPI_LONG, check_size + 9, 0, 1, MPI_LONG, win);

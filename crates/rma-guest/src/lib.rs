@@ -5,7 +5,7 @@
 //!   an allgather of the host when the host has started and all ranks have met (`start`, `meeting`), and keeps its names to itself. The guest has no engine: it
 //!   translates handles and constants, and hands calls on.
 //! * **A window** that is taken over is two: one of the host without memory, whose handle the program has, for name, attributes, group
-//!   and error handler; and one of the library for everything else (`window`). Which one stands for which is found in a few
+//!   and error handler (`host_window`); and one of the library for everything else (`window`). Which one stands for which is found in a few
 //!   instructions (`table`). All ranks of a communicator agree whether its windows are taken over (`communicator`); what cannot be is
 //!   the host's as a whole.
 //! * **Arguments** have one type in all ABIs, if a handle is taken for a word: what differs is data (`abi`). So each call is declared
@@ -31,6 +31,7 @@ mod datatype;
 mod errors;
 mod fixed;
 mod group;
+mod host_window;
 mod info;
 mod library;
 mod meeting;

@@ -1,6 +1,6 @@
 //! Functions of this project's library that the guest itself calls.
 
-use crate::abi::{Aint, Count, Handle};
+use crate::abi::{Aint, Count, Handle, STANDARD};
 use crate::library::{Symbol, declare};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -25,6 +25,10 @@ pub(crate) const INFO_NULL: Handle = 0x130;
 pub(crate) const DATATYPE_NULL: Handle = 0x200;
 /// `MPI_ERRORS_RETURN`.
 const ERRORS_RETURN: Handle = 0x143;
+/// `MPI_INT64_T`.
+const INT64: Handle = 0x258;
+/// `MPI_IDENT` and `MPI_CONGRUENT`.
+const SAME_RANKS: [c_int; 2] = [201, 202];
 /// `MPI_PROC_NULL`.
 pub(crate) const PROC_NULL: c_int = -3;
 
@@ -37,6 +41,8 @@ declare! { of_own:
     fn error_string = c"PMPI_Error_string"(code: c_int, text: *mut c_char, len: *mut c_int);
     fn comm_set_errhandler = c"PMPI_Comm_set_errhandler"(comm: Handle, handler: Handle);
     fn comm_group = c"PMPI_Comm_group"(comm: Handle, group: *mut Handle);
+    fn comm_compare = c"PMPI_Comm_compare"(one: Handle, other: Handle, result: *mut c_int);
+    fn allreduce = c"PMPI_Allreduce"(mine: *const c_void, all: *mut c_void, n: c_int, kind: Handle, op: Handle, comm: Handle);
     fn comm_create_group = c"PMPI_Comm_create_group"(comm: Handle, group: Handle, tag: c_int, new: *mut Handle);
     fn comm_free = c"PMPI_Comm_free"(comm: *mut Handle);
     fn group_incl = c"PMPI_Group_incl"(group: Handle, n: c_int, ranks: *const c_int, new: *mut Handle);
@@ -105,6 +111,28 @@ pub(crate) fn return_errors_of_comm(comm: Handle) {
 pub(crate) fn return_errors_of_window(win: Handle) {
     // SAFETY: a window of this library's.
     let _ = unsafe { win_set_errhandler(win, ERRORS_RETURN) };
+}
+
+/// Whether a communicator of the library's has the ranks of its world, in their order.
+pub(crate) fn has_ranks_of_world(comm: Handle) -> bool {
+    let mut result = 0;
+    // SAFETY: communicators of the library's, and room for a number.
+    comm == WORLD
+        || unsafe { comm_compare(comm, WORLD, &raw mut result) } == 0 && SAME_RANKS.contains(&result)
+}
+
+/// The least of each number on all ranks. Collective.
+///
+/// # Errors
+/// The library's code.
+pub(crate) fn least(comm: Handle, mine: [i64; 3]) -> Result<[i64; 3], c_int> {
+    let mut all = [0; 3];
+    let (from, to) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
+    // SAFETY: three numbers each, and a communicator of the library's.
+    match unsafe { allreduce(from, to, mine.len() as c_int, INT64, STANDARD.min, comm) } {
+        0 => Ok(all),
+        code => Err(code),
+    }
 }
 
 /// Has the library serve others for a moment.

@@ -5,7 +5,8 @@ use crate::attribute::not_copied;
 use crate::library::{host, own};
 use crate::memory::{read_handle, set_mask, write_handle};
 use crate::{
-    at_once, communicator, datatype, meeting, operation, ours, places, report, theirs, window, world,
+    at_once, communicator, datatype, host_window, meeting, operation, ours, places, report, theirs, window,
+    world,
 };
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_int, c_void};
@@ -102,6 +103,7 @@ fn end() {
     }
     places::close();
     window::keep_all();
+    host_window::free_all();
     // SAFETY: the library has started; the host has not ended yet, and the duplicate is this file's.
     unsafe {
         let code = ours::finalize();

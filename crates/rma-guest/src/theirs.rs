@@ -44,6 +44,10 @@ declare! { of_host:
     fn errhandler_free = c"PMPI_Errhandler_free"(handler: *mut c_void);
     fn comm_set_errhandler = c"PMPI_Comm_set_errhandler"(comm: Handle, handler: Handle);
     fn comm_get_errhandler = c"PMPI_Comm_get_errhandler"(comm: Handle, handler: *mut c_void);
+    fn win_get_name = c"PMPI_Win_get_name"(win: Handle, name: *mut c_char, len: *mut c_int);
+    fn win_set_name = c"PMPI_Win_set_name"(win: Handle, name: *const c_char);
+    fn win_delete_attr = c"PMPI_Win_delete_attr"(win: Handle, key: c_int);
+    fn win_set_errhandler = c"PMPI_Win_set_errhandler"(win: Handle, handler: Handle);
     fn win_get_errhandler = c"PMPI_Win_get_errhandler"(win: Handle, handler: *mut c_void);
     fn info_create = c"PMPI_Info_create"(info: *mut c_void);
     fn info_set = c"PMPI_Info_set"(info: Handle, key: *const c_char, value: *const c_char);

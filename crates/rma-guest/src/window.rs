@@ -3,12 +3,10 @@
 
 use crate::abi::Handle;
 use crate::errors::{Failure, settle};
-use crate::library::host;
 use crate::memory::{handle, read_handle, write_handle};
 use crate::table::Table;
-use crate::{attributes, ours, places, report, served, theirs, world};
+use crate::{attributes, host_window, ours, places, report, served, world};
 use std::ffi::{c_int, c_void};
-use std::ptr::null_mut;
 
 static KNOWN: Table<64> = Table::new();
 
@@ -26,17 +24,24 @@ pub(crate) unsafe extern "C-unwind" fn raise(own: Handle, code: c_int) -> c_int 
 /// A window of the library's gets its handle for the program. Collective.
 ///
 /// # Safety
-/// A window of the library just made by all ranks of `comm`, a communicator of the host, and room for a handle of the host.
-pub(crate) unsafe fn enter(call: &str, mut own: Handle, comm: Handle, to: *mut c_void) -> c_int {
-    let mut room = [0usize; 1];
+/// A window of the library just made by all ranks of `comm`, a communicator of the host, on the library's of the same ranks, and room for a
+/// handle of the host.
+pub(crate) unsafe fn enter(
+    call: &str,
+    mut own: Handle,
+    comm: Handle,
+    own_comm: Handle,
+    to: *mut c_void,
+) -> c_int {
     // SAFETY: as the caller promises.
     unsafe {
-        let code = host_window(comm, room.as_mut_ptr().cast());
-        if code != 0 {
-            ours::win_free(&raw mut own);
-            return code;
-        }
-        let win = read_handle(room.as_ptr().cast(), 0);
+        let win = match host_window::make(comm, own_comm) {
+            Ok(win) => win,
+            Err(code) => {
+                ours::win_free(&raw mut own);
+                return code;
+            }
+        };
         ours::return_errors_of_window(own);
         KNOWN.insert(win, own);
         places::enter(win, |to| ours::place(own, to));
@@ -45,42 +50,6 @@ pub(crate) unsafe fn enter(call: &str, mut own: Handle, comm: Handle, to: *mut c
         report::say(|| format!("{call}: the window is taken over"));
     }
     0
-}
-
-/// A window of the host without memory: a dynamic one, or where the host has none, as Open MPI without its component over RDMA, and 4.1 on
-/// a communicator of one rank, an allocated one of no bytes. Collective.
-///
-/// # Safety
-/// A communicator of the host, and room for a handle.
-unsafe fn host_window(comm: Handle, to: *mut c_void) -> c_int {
-    let none = host().constants.info_null;
-    // SAFETY: as the caller promises.
-    unsafe {
-        if quietly(comm, || theirs::win_create_dynamic(none, comm, to)) == 0 {
-            return 0;
-        }
-        let mut base = null_mut::<c_void>();
-        theirs::win_allocate(0, 1, none, comm, (&raw mut base).cast(), to)
-    }
-}
-
-/// A call of the host whose errors come to its caller alone.
-///
-/// # Safety
-/// A communicator of the host.
-unsafe fn quietly(comm: Handle, call: impl FnOnce() -> c_int) -> c_int {
-    let mut room = [0usize; 1];
-    // SAFETY: as the caller promises; the host gives the handler for keeps.
-    unsafe {
-        if theirs::comm_get_errhandler(comm, room.as_mut_ptr().cast()) != 0 {
-            return call();
-        }
-        theirs::comm_set_errhandler(comm, host().constants.errors_return);
-        let code = call();
-        theirs::comm_set_errhandler(comm, read_handle(room.as_ptr().cast(), 0));
-        theirs::errhandler_free(room.as_mut_ptr().cast());
-        code
-    }
 }
 
 /// The library is about to end. Windows that are left stay known, for functions of attributes that free them.
@@ -110,7 +79,7 @@ pub(crate) unsafe fn leave(mut own: Handle, at: *mut c_void) -> c_int {
         }
         // The functions of attributes may ask for the window's own, so it is known until the host has freed it; then another thread
         // may have got the handle anew.
-        let code = theirs::win_free(at);
+        let code = host_window::free(at);
         KNOWN.remove_if(win, own_before);
         attributes::forget(win, own_before);
         served::forget(win);

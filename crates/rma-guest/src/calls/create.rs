@@ -21,7 +21,7 @@ macro_rules! making {
                 let room = if win.is_null() { win } else { (&raw mut new).cast() };
                 let code = own($($arg,)* hints.handle(), comm, $($base,)? room);
                 if code == 0 {
-                    window::enter(stringify!($name), new, $comm, win)
+                    window::enter(stringify!($name), new, $comm, comm, win)
                 } else {
                     Failure::of_code(code).raise_at_comm($comm)
                 }

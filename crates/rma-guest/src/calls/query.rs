@@ -1,10 +1,12 @@
-//! What windows tell: memory of other ranks, hints, predefined attributes. Names, groups and other attributes are the host's.
+//! What windows tell: memory of other ranks, hints, predefined attributes. Names, groups and other attributes are the host's; that they are
+//! attached is noted.
 
 use super::entry;
 use crate::abi::{Aint, Handle};
 use crate::arguments::{Argument, Rank};
 use crate::attributes::predefined;
 use crate::errors::{Failure, settle};
+use crate::host_window;
 use crate::info::Hints;
 use crate::library::host as the_host;
 use crate::memory::{flag as as_flag, handle, store, write_handle};
@@ -81,5 +83,23 @@ entry! {
             }
             _ => host(win, key, value, flag),
         }
+    }
+
+    /// `MPI_Win_set_attr`.
+    fn MPI_Win_set_attr(win: Handle, key: c_int, value: *mut c_void); |host, own| {
+        let code = host(win, key, value);
+        if code == 0 {
+            host_window::note_attribute(win, key);
+        }
+        code
+    }
+
+    /// `MPI_Win_delete_attr`.
+    fn MPI_Win_delete_attr(win: Handle, key: c_int); |host, own| {
+        let code = host(win, key);
+        if code == 0 {
+            host_window::forget_attribute(win, key);
+        }
+        code
     }
 }

@@ -8,6 +8,10 @@ use crate::served::{is_any, until};
 use crate::theirs;
 use std::ffi::{c_int, c_void};
 
+/// A flag that the host has not written: the call has failed, and the handler of its error has returned, after which MPICH 5's answers that
+/// all is well.
+const UNWRITTEN: c_int = -1;
+
 entry! {
     /// `MPI_Barrier`.
     fn MPI_Barrier(comm: Handle); |host, own| {
@@ -32,8 +36,8 @@ entry! {
         if !is_any() {
             return host(from, tag, comm, status);
         }
-        let mut flag = 0;
         until(|| {
+            let mut flag = UNWRITTEN;
             let code = theirs::iprobe(from, tag, comm, &raw mut flag, status);
             (code != 0 || flag != 0).then_some(code)
         })
@@ -44,8 +48,8 @@ entry! {
         if !is_any() {
             return host(from, tag, comm, message, status);
         }
-        let mut flag = 0;
         until(|| {
+            let mut flag = UNWRITTEN;
             let code = theirs::improbe(from, tag, comm, &raw mut flag, message, status);
             (code != 0 || flag != 0).then_some(code)
         })

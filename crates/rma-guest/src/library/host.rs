@@ -1,7 +1,8 @@
 //! The host: which library it is, and whose ABI it has.
 
-use super::object::{Object, file_of, files, next};
+use super::object::{Object, file_of, files, loads, next};
 use crate::abi::{Constants, Family};
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -68,6 +69,24 @@ impl Host {
             Family::OpenMpi => self.object.variable(named.open_mpi),
         }
     }
+}
+
+/// What the files of bindings of other languages have in their names, behind one of [`NAMES`] or of its like: those of MPICH and of Open MPI.
+const OTHER_BINDINGS: [&str; 4] = ["fort", "mpifh", "usempi", "cxx"];
+
+/// Whether this process has bindings of another language, which call the host by names that the guest has not.
+pub(crate) fn has_other_bindings() -> bool {
+    /// Objects loaded at the last look, and whether bindings were among them.
+    static SEEN: Mutex<(u64, bool)> = Mutex::new((0, false));
+    let (now, mut seen) = (loads(), SEEN.lock());
+    if seen.0 != now {
+        let is_other = |file: &PathBuf| {
+            let name = name_of(file);
+            name.starts_with("libmpi") && OTHER_BINDINGS.iter().any(|part| name.contains(part))
+        };
+        *seen = (now, files().iter().any(is_other));
+    }
+    seen.1
 }
 
 fn is_named(file: &Path) -> bool {

@@ -112,6 +112,19 @@ pub(super) fn files() -> Vec<PathBuf> {
     files
 }
 
+/// How many objects this process has loaded so far.
+pub(super) fn loads() -> u64 {
+    unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, loads: *mut c_void) -> c_int {
+        // SAFETY: the loader's description of an object and the number below, each for as long as this call.
+        unsafe { loads.cast::<u64>().write((*info).dlpi_adds) };
+        1
+    }
+    let mut loads = 0u64;
+    // SAFETY: the function above gets the number, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut loads).cast()) };
+    loads
+}
+
 /// # Safety
 /// A string.
 unsafe fn path_of(text: *const c_char) -> PathBuf {
