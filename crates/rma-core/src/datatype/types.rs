@@ -227,15 +227,15 @@ impl Datatype {
     pub fn layout(&self, count: u64) -> Result<Layout> {
         match count {
             1 => Ok(self.0.layout.clone()),
-            _ => self.0.layout.repeated(count, self.extent()).ok_or_else(|| {
-                let cause = format!(
-                    "{count} elements of {} bytes, {} apart, do not fit 63 bits",
-                    self.size(),
-                    self.extent()
-                );
-                Error::new(ErrorClass::Count, "datatype", cause)
-            }),
+            _ => self.0.layout.repeated(count, self.extent()).ok_or_else(|| self.too_many(count)),
         }
+    }
+
+    #[cold]
+    fn too_many(&self, count: u64) -> Error {
+        let (size, extent) = (self.size(), self.extent());
+        let cause = format!("{count} elements of {size} bytes, {extent} apart, do not fit 63 bits");
+        Error::new(ErrorClass::Count, "datatype", cause)
     }
 
     /// Number of bytes of `count` elements when they lie side by side from the address on that a call is given; `None`
@@ -311,7 +311,25 @@ impl Datatype {
 
     /// Blocks of elements of this type, displaced by bytes.
     fn fields(&self, blocks: impl IntoIterator<Item = (u64, i64)>) -> Result<Self> {
-        Self::sequence(blocks.into_iter().map(|(count, offset)| Field { count, offset, ty: self }))
+        match self.0.dense {
+            Some(_) if self.0.bounds.are_natural() => self.runs(blocks),
+            _ => Self::sequence(blocks.into_iter().map(|(count, offset)| Field { count, offset, ty: self })),
+        }
+    }
+
+    /// The same, of elements that lie side by side: each block is a run.
+    fn runs(&self, blocks: impl IntoIterator<Item = (u64, i64)>) -> Result<Self> {
+        let (mut runs, mut content) = (Vec::new(), Content::Nothing);
+        for (count, offset) in blocks {
+            content = self.0.content;
+            let Some(len) = self.dense_len(count) else { return Err(self.too_many(count)) };
+            if len > 0 {
+                runs.push((offset, len));
+            }
+        }
+        let bounds = if runs.is_empty() { Bounds::NATURAL } else { self.0.bounds };
+        let layout = Layout::blocks(runs.iter().copied()).filter(|layout| bounds.extent(layout).is_some());
+        layout.map(|layout| Self::of(layout, bounds, content)).ok_or_else(|| TooLarge.into_error("datatype"))
     }
 
     fn sequence<'a>(fields: impl IntoIterator<Item = Field<'a>>) -> Result<Self> {
@@ -362,6 +380,11 @@ impl Node {
 impl Bounds {
     /// Of no data, without marks.
     const NATURAL: Self = Self { lower_mark: None, upper_mark: None, align: 1 };
+
+    /// Whether they are those of the data.
+    fn are_natural(&self) -> bool {
+        self.lower_mark.is_none() && self.upper_mark.is_none()
+    }
 
     fn lower(&self, layout: &Layout) -> i64 {
         self.lower_mark.unwrap_or_else(|| layout.bounds().0)
