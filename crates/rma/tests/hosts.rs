@@ -184,6 +184,33 @@ fn signals_and_time_limits_end_ranks_of_all_hosts() {
     assert_eq!(run.code, Some(124), "{run:?}");
 }
 
+/// One host is here, and another one's agent does not get there.
+#[test]
+fn no_end_of_a_job_waits_for_a_host_that_has_not_answered() {
+    let agent = || Agent::new("[ \"$1\" = far ] && exec sleep 1000\nshift\nexec \"$@\"\n");
+    let far = "host far has not answered so far (rank 1)";
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let agent = agent();
+        let running = Running::start(agent.command("a,far", &["sleep", "999"]));
+        running.wait_for(1, "sleep");
+        send(running.child.id() as i32, signal);
+        let run = running.finish();
+        assert_eq!(run.code, Some(code), "{run:?}");
+        assert!(run.stderr.contains(far), "{run:?}");
+        assert!(run.took < SOON, "{run:?}");
+    }
+    for (words, code, is_told) in [
+        (&["--timeout", "1", "sleep", "1000"][..], 124, true),
+        (&["false"], 1, true),
+        (&["./no-such-file"], 127, false),
+    ] {
+        let agent = agent();
+        let run = Running::start(agent.command("a,far", words)).finish();
+        assert_eq!((run.code, run.stderr.contains(far)), (Some(code), is_told), "{words:?}: {run:?}");
+        assert!(run.took < SOON, "{words:?}: {run:?}");
+    }
+}
+
 #[test]
 fn a_side_that_is_silent_is_lost_to_the_other() {
     let start = || {
@@ -223,6 +250,9 @@ fn hosts_that_cannot_start_ranks_say_why() {
     for (script, options, code, why) in [
         ("exit 255", "", 69, "host a cannot be reached (ranks 0-1): the launch agent ended with status 255"),
         ("echo Welcome", "", 69, "\"Welcome\\n\" came where rmarun --proxy was to speak"),
+        // So little may be the beginning of a frame's length.
+        ("echo; shift; exec \"$@\"", "", 69, "came where rmarun --proxy was to speak"),
+        ("printf ab; sleep 1000", "", 69, "\"ab\" came where rmarun --proxy was to speak"),
         ("shift; exec \"$@\"", "--bind-to core -n 4096", 2, "host a: 4096 ranks for"),
         ("shift; exec \"$@\"", "./no-such-file", 127, "host a: cannot run ./no-such-file"),
         (

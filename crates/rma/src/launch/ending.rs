@@ -129,6 +129,14 @@ impl Job {
         }
     }
 
+    /// Ranks have not ended in time.
+    pub(super) fn give_up(&mut self) {
+        self.stderr.say("some ranks cannot be killed; leaving them");
+        if self.exit_code == 0 {
+            self.exit_code = self.wish.map_or(1, |(signal, _)| 128 + signal.as_raw() as u8);
+        }
+    }
+
     /// Names a failure once, and makes it the job's status if it is the first.
     pub(super) fn report(&mut self, rank: usize) {
         let Some(failure) = self.blame.failure(rank).filter(|_| !self.reported.contains(&rank)) else {

@@ -16,6 +16,8 @@ use std::path::PathBuf;
 
 /// Of these frames; both sides must have the same.
 pub(super) const VERSION: u32 = 2;
+/// Bytes of it in a frame.
+const VERSION_LEN: usize = 4;
 /// Longest frame: a start carries an environment, which systems limit to a few MiB.
 const FRAME_MAX: usize = 16 << 20;
 /// Bytes of what is no frame that an error shows.
@@ -112,6 +114,18 @@ impl FrameReader {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// The next whole frame of a proxy, whose first one this is: other words may be the beginning of a length.
+    ///
+    /// # Errors
+    /// As [`FrameReader::next_frame`].
+    pub(super) fn first_frame(&mut self) -> Result<Option<Frame>, String> {
+        let mut hello = Vec::new();
+        Frame::Hello { version: VERSION }.emit(&mut hello);
+        let came = &self.bytes[self.at..];
+        let compared = came.len().min(hello.len() - VERSION_LEN);
+        if came[..compared] != hello[..compared] { Err(self.shown()) } else { self.next_frame() }
+    }
+
     /// The next whole frame.
     ///
     /// # Errors
@@ -121,13 +135,18 @@ impl FrameReader {
         let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if !(1..=FRAME_MAX).contains(&length) {
-            let shown = &self.bytes[self.at..];
-            return Err(format!("{:?}", String::from_utf8_lossy(&shown[..shown.len().min(SHOWN)])));
+            return Err(self.shown());
         }
         let Some(body) = rest.get(..length) else { return Ok(None) };
         let frame = Frame::parse(body).ok_or_else(|| format!("a frame of kind {}", body[0]))?;
         self.at += 4 + length;
         Ok(Some(frame))
+    }
+
+    /// The bytes that come next, in words.
+    fn shown(&self) -> String {
+        let next = &self.bytes[self.at..];
+        format!("{:?}", String::from_utf8_lossy(&next[..next.len().min(SHOWN)]))
     }
 }
 
@@ -378,6 +397,24 @@ mod tests {
         let mut bytes = Vec::new();
         frame.emit(&mut bytes);
         bytes
+    }
+
+    #[test]
+    fn before_a_proxy_nothing_else_speaks() {
+        for noise in ["\n", "x", "ab", "\x05", "\x05\0\0\0\n", "welcome\n"] {
+            let mut reader = FrameReader::default();
+            reader.push(noise.as_bytes());
+            let early = reader.first_frame();
+            reader.push(&bytes(&Frame::Hello { version: VERSION }));
+            let end = early.and_then(|_| reader.first_frame());
+            assert!(end.is_err(), "{noise:?}: {end:?}");
+        }
+        let mut reader = FrameReader::default();
+        for byte in bytes(&Frame::Hello { version: VERSION + 1 }) {
+            assert_eq!(reader.first_frame(), Ok(None));
+            reader.push(&[byte]);
+        }
+        assert_eq!(reader.first_frame(), Ok(Some(Frame::Hello { version: VERSION + 1 })));
     }
 
     #[test]

@@ -208,11 +208,12 @@ impl Job {
             if self.is_refused {
                 return Ok(());
             }
-            if let State::Ending { give_up_at, .. } = self.state
-                && Instant::now() >= give_up_at
-            {
-                self.stderr.say("some ranks cannot be killed; leaving them");
-                return Ok(());
+            if let State::Ending { give_up_at, .. } = self.state {
+                self.leave_unreached_hosts();
+                if Instant::now() >= give_up_at {
+                    self.give_up();
+                    return Ok(());
+                }
             }
         }
         self.conclude();

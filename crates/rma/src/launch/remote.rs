@@ -118,8 +118,10 @@ impl Remote {
         let mut frames = Vec::new();
         let mut buffer = [0u8; 64 * 1024];
         loop {
-            match self.frames.next_frame() {
+            let is_first = !self.is_there && frames.is_empty();
+            match if is_first { self.frames.first_frame() } else { self.frames.next_frame() } {
                 Ok(Some(frame)) => {
+                    self.heard = Instant::now();
                     frames.push(frame);
                     continue;
                 }
@@ -130,7 +132,10 @@ impl Remote {
             match rustix::io::read(stdout, &mut buffer) {
                 Ok(0) => return (frames, Some(self.end_of_agent())),
                 Ok(count) => {
-                    self.heard = Instant::now();
+                    // An agent that says something has not got to the host yet.
+                    if !is_first {
+                        self.heard = Instant::now();
+                    }
                     self.frames.push(&buffer[..count]);
                 }
                 Err(Errno::INTR) => {}
@@ -294,7 +299,24 @@ impl Job {
         }
         let what = if self.remotes[host].is_there { "is lost" } else { "cannot be reached" };
         self.stderr.say(&format!("host {name} {what} ({}): {why}", list(&lost)));
-        for rank in lost {
+        self.lose_ranks(&name, lost);
+    }
+
+    /// The job ends, and no host is waited for that has not answered its agent.
+    pub(super) fn leave_unreached_hosts(&mut self) {
+        for host in 0..self.remotes.len() {
+            let remote = &mut self.remotes[host];
+            if remote.stdout.is_some() && !remote.is_there {
+                remote.kill();
+                let (name, ranks) = (remote.name.clone(), remote.ranks.clone());
+                self.stderr.say(&format!("host {name} has not answered so far ({})", list(&ranks)));
+                self.lose_ranks(&name, ranks);
+            }
+        }
+    }
+
+    fn lose_ranks(&mut self, name: &str, ranks: Vec<usize>) {
+        for rank in ranks {
             self.ranks[rank].lose();
             self.has_ended(rank, Some(Failure::HostLost(name.to_string())));
         }
@@ -340,6 +362,7 @@ impl Job {
 
     /// Ends what is left on other hosts, and takes the last output from there.
     pub(super) fn close_hosts(&mut self) {
+        self.remotes.iter_mut().filter(|remote| !remote.is_there).for_each(Remote::kill);
         let until = Instant::now() + END_LIMIT;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             let mut open: Vec<PollFd<'_>> = Vec::new();
