@@ -9,6 +9,7 @@ mod hints;
 pub(crate) mod notified;
 mod object;
 pub(crate) mod requested;
+mod sides;
 pub(crate) mod synchronize;
 pub(crate) mod transfer;
 

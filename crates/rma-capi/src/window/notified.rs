@@ -71,7 +71,7 @@ pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, 
     }
     // SAFETY: the buffer is good until the operation is complete, by the contract of `Memory`.
     let run = |sides: Sides| unsafe { call.put_typed(sides.origin(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.map_or(Ok(()), run)
+    Sides::decode(window, &origin, &target)?.map_or(Ok(()), run)
 }
 
 pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, window: &Win) -> Result<()> {
@@ -81,7 +81,7 @@ pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, 
     }
     // SAFETY: as in `put`.
     let run = |sides: Sides| unsafe { call.get_typed(sides.destination(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.map_or(Ok(()), run)
+    Sides::decode(window, &origin, &target)?.map_or(Ok(()), run)
 }
 
 pub(crate) fn rput<C: Wide>(
@@ -93,7 +93,7 @@ pub(crate) fn rput<C: Wide>(
     let call = window.inner.notifying(counter(notify)?);
     // SAFETY: as in `put`.
     let run = |sides: Sides| unsafe { call.rput(sides.origin(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.map(run).transpose().map(Operation)
+    Sides::decode(window, &origin, &target)?.map(run).transpose().map(Operation)
 }
 
 pub(crate) fn rget<C: Wide>(
@@ -105,7 +105,7 @@ pub(crate) fn rget<C: Wide>(
     let call = window.inner.notifying(counter(notify)?);
     // SAFETY: as in `put`.
     let run = |sides: Sides| unsafe { call.rget(sides.destination(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.map(run).transpose().map(Operation)
+    Sides::decode(window, &origin, &target)?.map(run).transpose().map(Operation)
 }
 
 /// With a request or without.
@@ -118,7 +118,7 @@ pub(crate) fn accumulate<C: Wide>(
     is_requested: bool,
 ) -> Result<Operation> {
     let call = window.inner.notifying(counter(notify)?);
-    let request = with_op(&origin, &target, handle, |sides, op| {
+    let request = with_op(window, &origin, &target, handle, |sides, op| {
         let (from, area) = (sides.origin(), sides.area());
         // SAFETY: as in `put`.
         unsafe {
@@ -142,7 +142,7 @@ pub(crate) fn get_accumulate<C: Wide>(
     is_requested: bool,
 ) -> Result<Operation> {
     let call = window.inner.notifying(counter(notify)?);
-    let request = with_result(&origin, &result, &target, handle, |sides, op, to| {
+    let request = with_result(window, &origin, &result, &target, handle, |sides, op, to| {
         let (from, area) = (sides.origin(), sides.area());
         // SAFETY: as in `put`.
         unsafe {

@@ -37,14 +37,14 @@ pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -
     let window = object::get(win)?;
     // SAFETY: the buffer is good until the operation is complete, by the contract of `Memory`.
     let run = |sides: Sides| unsafe { window.inner.rput(sides.origin(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.map(run).transpose().map(Operation)
+    Sides::decode(window, &origin, &target)?.map(run).transpose().map(Operation)
 }
 
 pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<Operation> {
     let window = object::get(win)?;
     // SAFETY: as in `put`.
     let run = |sides: Sides| unsafe { window.inner.rget(sides.destination(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.map(run).transpose().map(Operation)
+    Sides::decode(window, &origin, &target)?.map(run).transpose().map(Operation)
 }
 
 pub(crate) fn accumulate<C: Wide>(
@@ -55,7 +55,7 @@ pub(crate) fn accumulate<C: Wide>(
 ) -> Result<Operation> {
     let window = object::get(win)?;
     // SAFETY: as in `put`.
-    with_op(&origin, &target, handle, |sides, op| unsafe {
+    with_op(window, &origin, &target, handle, |sides, op| unsafe {
         window.inner.raccumulate(sides.origin(), op, sides.rank, sides.area())
     })
     .map(Operation)
@@ -70,7 +70,7 @@ pub(crate) fn get_accumulate<C: Wide>(
 ) -> Result<Operation> {
     let window = object::get(win)?;
     // SAFETY: as in `put`.
-    with_result(&origin, &result, &target, handle, |sides, op, to| unsafe {
+    with_result(window, &origin, &result, &target, handle, |sides, op, to| unsafe {
         window.inner.rget_accumulate(sides.origin(), to, op, sides.rank, sides.area())
     })
     .map(Operation)

@@ -7,48 +7,22 @@
 //! standard says of the buffers of a call, and so the contract of [`Memory`].
 
 use super::object::{self, Win};
-use super::synchronize::target;
+use super::sides::Elements;
+pub(crate) use super::sides::{ORIGIN_AND_RESULT, Origin, Sides, Target};
 use crate::abi::*;
-use crate::arguments::{Memory, Wide, count};
-use crate::datatype::{self, committed, dense_bytes, dense_size};
+use crate::arguments::{Memory, Wide};
+use crate::datatype::{self, dense_bytes, dense_size};
 use crate::op;
-use crate::overlap::{Touched, are_apart, check_apart, check_spans_apart};
+use crate::overlap::{are_apart, check_spans_apart};
 use rma::{Error, ErrorClass, Result};
-use rma_core::datatype::{BasicType, Datatype};
+use rma_core::datatype::BasicType;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::mem::{ReadSpan, WriteSpan};
-use rma_core::window::{self, Destination, TargetArea};
+use rma_core::window::Destination;
 use smallvec::SmallVec;
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering::SeqCst, compiler_fence};
-
-/// The origin's side of a call.
-#[derive(Clone, Copy)]
-pub(crate) struct Origin<C> {
-    pub(crate) address: Memory,
-    pub(crate) count: C,
-    pub(crate) datatype: MPI_Datatype,
-}
-
-/// The target's side of a call.
-#[derive(Clone, Copy)]
-pub(crate) struct Target<C> {
-    rank: c_int,
-    disp: MPI_Aint,
-    pub(crate) count: C,
-    pub(crate) datatype: MPI_Datatype,
-}
-
-/// The two buffers of the calls that fetch, which must have no byte in common (§12.3.4).
-pub(crate) const ORIGIN_AND_RESULT: [&str; 2] = ["origin_addr", "result_addr"];
-
-impl<C> Origin<C> {
-    #[inline(always)]
-    pub(crate) fn new(address: Memory, count: C, datatype: MPI_Datatype) -> Self {
-        Self { address, count, datatype }
-    }
-}
 
 pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<()> {
     let window = object::get(win)?;
@@ -113,7 +87,7 @@ pub(crate) fn get_accumulate<C: Wide>(
         };
         return window.inner.get_accumulate_elements(from, old, kernel, rank, disp);
     }
-    with_result(&origin, &result, &target, handle, |sides, op, to| {
+    with_result(window, &origin, &result, &target, handle, |sides, op, to| {
         // SAFETY: both buffers are good until the operation is complete, by the contract of `Memory`.
         unsafe { window.inner.get_accumulate(sides.origin(), to, op, sides.rank, sides.area()) }
     })
@@ -203,20 +177,20 @@ fn not_compared(datatype: MPI_Datatype) -> Error {
 fn put_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
     let run = |sides: Sides| unsafe { window.inner.put_typed(sides.origin(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.map_or(Ok(()), run)
+    Sides::decode(window, &origin, &target)?.map_or(Ok(()), run)
 }
 
 #[cold]
 fn get_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
     let run = |sides: Sides| unsafe { window.inner.get_typed(sides.destination(), sides.rank, sides.area()) };
-    Sides::decode(&origin, &target)?.map_or(Ok(()), run)
+    Sides::decode(window, &origin, &target)?.map_or(Ok(()), run)
 }
 
 #[cold]
 fn accumulate_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>, handle: MPI_Op) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
-    with_op(&origin, &target, handle, |sides, op| unsafe {
+    with_op(window, &origin, &target, handle, |sides, op| unsafe {
         window.inner.accumulate_typed(sides.origin(), op, sides.rank, sides.area())
     })
     .map(Option::unwrap_or_default)
@@ -224,12 +198,13 @@ fn accumulate_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>, h
 
 /// Runs an accumulate on decoded sides, unless it has no target; its errors name the handles.
 pub(crate) fn with_op<C: Wide, R>(
+    window: &Win,
     origin: &Origin<C>,
     target: &Target<C>,
     handle: MPI_Op,
     run: impl FnOnce(&Sides, ReduceOp) -> Result<R>,
 ) -> Result<Option<R>> {
-    let sides = Sides::decode(origin, target)?;
+    let sides = Sides::decode(window, origin, target)?;
     let op = predefined(handle)?;
     let done = sides.map(|sides| run(&sides, op)).transpose();
     done.map_err(|error| named(error, handle, target.datatype, &[("origin_datatype", origin.datatype)]))
@@ -237,6 +212,7 @@ pub(crate) fn with_op<C: Wide, R>(
 
 /// Runs a get-accumulate on decoded sides, unless it has no target; its errors name the handles.
 pub(crate) fn with_result<C: Wide, R>(
+    window: &Win,
     origin: &Origin<C>,
     result: &Origin<C>,
     target: &Target<C>,
@@ -247,7 +223,7 @@ pub(crate) fn with_result<C: Wide, R>(
     let there = Elements::at_target(target)?;
     let back = Elements::of_result(result, target)?;
     let here = here_of_accumulate(origin, target, &back, &there, op)?;
-    let Some(sides) = Sides::new(here, there, target)? else { return Ok(None) };
+    let Some(sides) = Sides::new(window, here, there, target)? else { return Ok(None) };
     sides.here.check_apart(&back)?;
     let done = run(&sides, op, back.destination()).map(Some);
     done.map_err(|error| named(error, handle, target.datatype, &buffers_of(origin, result, op)))
@@ -264,114 +240,6 @@ fn here_of_accumulate<C: Wide>(
     match op {
         ReduceOp::NoOp => Ok(Elements { datatype: there.datatype.clone(), count: 0, ..back.clone() }),
         _ => Elements::of_origin(origin, target),
-    }
-}
-
-/// Both sides of a call with their datatypes, and where its target is.
-pub(crate) struct Sides {
-    here: Elements,
-    there: Elements,
-    pub(crate) rank: Rank,
-    disp: Disp,
-}
-
-impl Sides {
-    /// Of a call with one buffer; `None` when its target is `MPI_PROC_NULL`.
-    pub(crate) fn decode<C: Wide>(origin: &Origin<C>, target: &Target<C>) -> Result<Option<Self>> {
-        Self::new(Elements::of_origin(origin, target)?, Elements::at_target(target)?, target)
-    }
-
-    fn new<C: Wide>(here: Elements, there: Elements, target: &Target<C>) -> Result<Option<Self>> {
-        match target.place() {
-            Some((rank, disp)) => Ok(Some(Self { here, there, rank, disp })),
-            None => target.nowhere().map(|()| None),
-        }
-    }
-
-    pub(crate) fn origin(&self) -> window::Origin<'_> {
-        window::Origin { base: self.here.address.as_ptr(), count: self.here.count, ty: &self.here.datatype }
-    }
-
-    pub(crate) fn destination(&self) -> Destination<'_> {
-        self.here.destination()
-    }
-
-    pub(crate) fn area(&self) -> TargetArea<'_> {
-        TargetArea { disp: self.disp, count: self.there.count, ty: &self.there.datatype }
-    }
-}
-
-/// One side of a call, with its datatype.
-#[derive(Clone)]
-struct Elements {
-    address: Memory,
-    count: u64,
-    datatype: Datatype,
-}
-
-impl Elements {
-    /// `names` are the arguments'. The address does not matter when nothing is done with it.
-    fn new<C: Wide>(names: [&str; 3], side: &Origin<C>, target: &Target<C>) -> Result<Self> {
-        let datatype = committed(names[2], side.datatype)?;
-        let count = count(names[1], side.count)?;
-        if target.rank != MPI_PROC_NULL {
-            side.address.check_elements(names[0], count, &datatype)?;
-        }
-        Ok(Self { address: side.address, count, datatype })
-    }
-
-    fn of_origin<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
-        Self::new(["origin_addr", "origin_count", "origin_datatype"], side, target)
-    }
-
-    fn of_result<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
-        Self::new(["result_addr", "result_count", "result_datatype"], side, target)
-    }
-
-    fn at_target<C: Wide>(target: &Target<C>) -> Result<Self> {
-        let datatype = committed("target_datatype", target.datatype)?;
-        Ok(Self { address: Memory::NULL, count: count("target_count", target.count)?, datatype })
-    }
-
-    /// Checks that what this side reads and what the other writes have no byte in common.
-    fn check_apart(&self, result: &Self) -> Result<()> {
-        let [reads, writes] =
-            [self, result].map(|side| Touched::by(side.address, side.count, &side.datatype));
-        check_apart(ORIGIN_AND_RESULT, reads.into_iter(), writes.into_iter())
-    }
-
-    fn destination(&self) -> Destination<'_> {
-        Destination { base: self.address.as_mut_ptr(), count: self.count, ty: &self.datatype }
-    }
-}
-
-impl<C: Wide> Target<C> {
-    #[inline(always)]
-    pub(crate) fn new(rank: c_int, disp: MPI_Aint, count: C, datatype: MPI_Datatype) -> Self {
-        Self { rank, disp, count, datatype }
-    }
-
-    /// Rank and displacement as the program gave them.
-    #[inline(always)]
-    pub(crate) fn as_given(&self) -> (c_int, MPI_Aint) {
-        (self.rank, self.disp)
-    }
-
-    /// Where the target is; `None` for what [`Target::nowhere`] sees to.
-    #[inline]
-    pub(crate) fn place(&self) -> Option<(Rank, Disp)> {
-        // One look at both signs.
-        (self.rank as isize | self.disp >= 0).then_some((Rank(self.rank as u32), Disp(self.disp as u64)))
-    }
-
-    /// The result of a call whose target has no place: nothing for `MPI_PROC_NULL`, and errors.
-    #[cold]
-    pub(crate) fn nowhere(&self) -> Result<()> {
-        if target(self.rank)?.is_none() {
-            return Ok(());
-        }
-        let cause = format!("target_disp is {}, but must not be negative", self.disp);
-        Err(Error::new(ErrorClass::Disp, "", cause))
     }
 }
 
