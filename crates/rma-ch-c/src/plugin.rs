@@ -39,11 +39,15 @@ impl Plugin {
     ///
     /// # Errors
     /// One line that names the file, what is wrong with it, and what is expected.
-    pub fn load(path: &Path) -> Result<Self, String> {
+    ///
+    /// # Safety
+    /// Loading runs what the object runs when it is loaded; the table that it has under the plug-in's name must be one of `rma.h`, with
+    /// functions that keep the contract there.
+    pub unsafe fn load(path: &Path) -> Result<Self, String> {
         let wrong = |cause: String| format!("{}: {cause}", path.display());
         let table = symbol(path).map_err(wrong)?;
-        // SAFETY: what the object has under this name is said to be a plug-in's table; its first two fields are so in every
-        // version.
+        // SAFETY: what the object has under this name is a plug-in's table, as the caller promises; its first two fields are so in
+        // every version.
         let (size, version) = unsafe {
             let version = table.cast::<u8>().add(size_of::<usize>()).cast::<u32>();
             (table.cast::<usize>().read_unaligned(), version.read_unaligned())

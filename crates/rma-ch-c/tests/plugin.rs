@@ -24,6 +24,11 @@ fn compile(options: &[&str], files: &[PathBuf], to: &Path) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+fn load(object: &Path) -> Result<Plugin, String> {
+    // SAFETY: objects of this file, made of the example and of variants that the checks find out.
+    unsafe { Plugin::load(object) }
+}
+
 /// The example, compiled and loaded once.
 fn example() -> &'static Plugin {
     static EXAMPLE: OnceLock<Plugin> = OnceLock::new();
@@ -32,7 +37,7 @@ fn example() -> &'static Plugin {
         let object = directory.path().join("libtoy.so");
         let sources = ["plugin-c/plugin.c", "embed-c/channel.c"].map(|name| examples().join(name));
         compile(&[], &sources, &object);
-        Plugin::load(&object).unwrap()
+        load(&object).unwrap()
     })
 }
 
@@ -122,12 +127,12 @@ fn what_is_wrong_with_an_object_is_one_line() {
             (directory.path().join(format!("{name}.c")), directory.path().join(format!("{name}.so")));
         std::fs::write(&from, source).unwrap();
         compile(&["-O0", "-Wno-override-init"], &[from], &to);
-        let error = Plugin::load(&to).unwrap_err();
+        let error = load(&to).unwrap_err();
         assert!(error.contains(expected) && error.contains(to.to_str().unwrap()), "{name}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
     let missing = directory.path().join("missing.so");
-    let error = Plugin::load(&missing).unwrap_err();
+    let error = load(&missing).unwrap_err();
     assert!(error.contains("cannot be loaded") && error.contains("missing.so"), "{error}");
 }
 
@@ -138,7 +143,7 @@ fn what_an_object_answers_to_open_is_told() {
     std::fs::write(&from, made("", "")).unwrap();
     compile(&[], &[from], &to);
     let addresses = Addresses(Arc::new(Mutex::new(vec![None; 2])), Peer(0));
-    let opened = Plugin::load(&to).unwrap().open((Peer(0), 2), ("job", [0; 32]), "::1", Box::new(addresses));
+    let opened = load(&to).unwrap().open((Peer(0), 2), ("job", [0; 32]), "::1", Box::new(addresses));
     let error = opened.err().unwrap();
     assert!(error.contains("its open answered 16") && error.contains("made.so"), "{error}");
 }

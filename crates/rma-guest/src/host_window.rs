@@ -14,7 +14,7 @@ use crate::abi::Handle;
 use crate::errors::Failure;
 use crate::library::{has_other_bindings, host};
 use crate::memory::{handle, read_handle, write_handle};
-use crate::{ours, theirs, world};
+use crate::{ours, report, theirs, world};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -234,7 +234,12 @@ unsafe fn new(comm: Handle) -> Result<Handle, c_int> {
         if quietly(comm, || theirs::win_create_dynamic(none, comm, to)) != 0 {
             match theirs::win_allocate(0, 1, none, comm, (&raw mut base).cast(), to) {
                 0 => {}
-                code => return Err(code),
+                code => {
+                    report::say(|| {
+                        format!("the host makes no window that a handle could be of: it answers {code}")
+                    });
+                    return Err(code);
+                }
             }
         }
         Ok(read_handle(room.as_ptr().cast(), 0))

@@ -306,7 +306,7 @@ fn channel(
         |kind: &dyn ChannelKind| kind.open(&Opening { scope: kind.name().to_owned(), ..opening.clone() });
     let needed = |is_needed: bool, distance: Distance| match plan.of(distance) {
         Some(kind) if is_needed => Ok(Some(kind)),
-        None if is_needed => Err(out_of_reach(distance, configuration)),
+        None if is_needed => Err(out_of_reach(distance, configuration, opening.look_up)),
         _ => Ok(None),
     };
     let node = needed(places.has_node_peers(), Distance::Node)?;
@@ -322,14 +322,16 @@ fn channel(
     }
 }
 
-fn out_of_reach(distance: Distance, configuration: &Configuration) -> Error {
+fn out_of_reach(distance: Distance, configuration: &Configuration, look_up: LookUp<'_>) -> Error {
     let among = match distance {
         Distance::Node => "some ranks share a node",
         Distance::Remote => "the job runs on several machines",
     };
     let preference = &configuration.runtime.channel;
+    let refusals = Plan::refusals(preference, distance, look_up);
     let why = match &missing(preference)[..] {
-        [] => "that does not reach so far".to_owned(),
+        [] if refusals.is_empty() => "that does not reach so far".to_owned(),
+        [] => format!("what reaches so far cannot be had here: {}", refusals.join("; ")),
         names => format!(
             "neither the program nor RMA_CHANNEL_PLUGIN has registered a channel {}",
             names.join(", ")

@@ -54,7 +54,7 @@ impl World {
 
     /// As [`World::init`], with settings and a start of the program's own.
     pub fn builder() -> Builder<'static> {
-        Builder { instead: &|_| None, start: None, has_late_agent: false }
+        Builder { instead: &|_| None, start: None, has_late_agent: false, may_load: false }
     }
 
     /// A rank that is a thread.
@@ -190,21 +190,35 @@ impl World {
     }
 }
 
+/// Variables that name shared objects, whose code is trusted.
+const LIBRARIES: [&str; 3] = ["RMA_CHANNEL_PLUGIN", "RMA_OFI_LIB", "RMA_PMIX_LIB"];
+
 /// A world that is about to be started ([`World::builder`]).
 pub struct Builder<'a> {
     instead: &'a dyn Fn(&str) -> Option<String>,
     start: Option<Arc<dyn Start>>,
     has_late_agent: bool,
+    may_load: bool,
 }
 
 impl<'a> Builder<'a> {
-    /// With the values that `instead` answers in place of the environment's.
+    /// With the values that `instead` answers in place of the environment's. Shared objects to load (`RMA_CHANNEL_PLUGIN`, `RMA_OFI_LIB`,
+    /// `RMA_PMIX_LIB`) it may name only with [`Builder::may_load`].
     #[must_use]
     pub fn settings<'b>(self, instead: &'b dyn Fn(&str) -> Option<String>) -> Builder<'b>
     where
         'a: 'b,
     {
-        Builder { instead, start: self.start, has_late_agent: self.has_late_agent }
+        Builder { instead, ..self }
+    }
+
+    /// Its settings may name shared objects to load.
+    ///
+    /// # Safety
+    /// Those that they name must be what the variables stand for, and keep the contract of that interface.
+    #[must_use]
+    pub unsafe fn may_load(self) -> Self {
+        Self { may_load: true, ..self }
     }
 
     /// With a start of the program's own, such as [`Allgather`], in place of the launcher that the environment names.
@@ -225,6 +239,12 @@ impl<'a> Builder<'a> {
     /// As for [`World::init`].
     pub fn init(self) -> Result<World> {
         fork::check("init");
+        let named = LIBRARIES.iter().find(|name| (self.instead)(name).is_some());
+        if let Some(name) = named.filter(|_| !self.may_load) {
+            let cause =
+                format!("the program sets {name}, which names code to load, without Builder::may_load");
+            return Err(Error::new(ErrorClass::Arg, "init", cause));
+        }
         if IS_STARTED.swap(true, SeqCst) {
             let cause = "this process has started its part in the job before";
             return Err(Error::new(ErrorClass::Other, "init", cause));

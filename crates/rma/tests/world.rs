@@ -131,6 +131,10 @@ fn a_program_brings_a_channel_of_its_own() {
     assert!(code != Some(0) && said.contains("process 1 would use tcp/tcp"), "{said}");
     let (code, _, said) = opened(2, "x_other", "");
     assert!(code != Some(0) && said.contains("has registered a channel x_other"), "{said}");
+    let variables = [("RMA_CHANNEL", "shm,ofi"), ("RMA_OFI_LIB", "/no/such.so"), ("RMA_RANKS_PER_NODE", "1")];
+    let run_without = run(2, "window", &variables);
+    assert!(run_without.code != Some(0), "{run_without:?}");
+    assert!(run_without.stderr.contains("cannot be had here: ofi: /no/such.so"), "{run_without:?}");
     let run = run(2, "window", &[("RMA_CHANNEL_PLUGIN", "/no/such.so")]);
     assert!(run.code != Some(0), "{run:?}");
     assert!(

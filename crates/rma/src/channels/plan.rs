@@ -38,6 +38,15 @@ impl Plan {
         Self { node, remote, is_direct: forced.is_none() && may_share }
     }
 
+    /// Why channels of the preference that reach so far cannot be had here, each in a clause.
+    pub fn refusals(preference: &Preference, distance: Distance, look_up: LookUp<'_>) -> Vec<String> {
+        let asked = candidates(&kinds(), preference, distance, look_up);
+        let why = |kind: &&'static dyn ChannelKind| {
+            Some(format!("{}: {}", kind.name(), kind.probe(look_up).err()?))
+        };
+        asked.iter().filter_map(why).collect()
+    }
+
     /// That of this distance.
     pub fn of(&self, distance: Distance) -> Option<&'static dyn ChannelKind> {
         match distance {
