@@ -143,11 +143,12 @@ pub(crate) fn forget_attribute(win: Handle, key: c_int) {
     }
 }
 
-/// Frees or spares the window that the program has at this address, and takes the handle from it. Collective unless it is spared.
+/// Frees or spares the window that the program has at this address, and takes the handle from it. Collective unless it is spared. `forget`
+/// is called when the functions of its attributes have been, and no other thread has got it yet, if it is spared.
 ///
 /// # Safety
 /// The address of a handle of a window of the host.
-pub(crate) unsafe fn free(at: *mut c_void) -> c_int {
+pub(crate) unsafe fn free(at: *mut c_void, forget: impl FnOnce()) -> c_int {
     // SAFETY: as the caller promises.
     let win = unsafe { handle(read_handle(at, 0)) };
     let used = {
@@ -157,8 +158,13 @@ pub(crate) unsafe fn free(at: *mut c_void) -> c_int {
     };
     // SAFETY: as above. Functions of attributes may call MPI, so no lock is held.
     unsafe {
-        let Some(mut window) = used.filter(|_| world::is_running()) else { return theirs::win_free(at) };
+        let Some(mut window) = used.filter(|_| world::is_running()) else {
+            let code = theirs::win_free(at);
+            forget();
+            return code;
+        };
         let code = window.renew();
+        forget();
         if code == 0 {
             write_handle(at, host().constants.win_null);
             SPARED.lock().insert(window.number, window);

@@ -79,10 +79,10 @@ pub(crate) unsafe fn leave(mut own: Handle, at: *mut c_void) -> c_int {
         }
         // The functions of attributes may ask for the window's own, so it is known until the host has freed it; then another thread
         // may have got the handle anew.
-        let code = host_window::free(at);
-        KNOWN.remove_if(win, own_before);
-        attributes::forget(win, own_before);
-        served::forget(win);
-        code
+        host_window::free(at, || {
+            KNOWN.remove_if(win, own_before);
+            attributes::forget(win, own_before);
+            served::forget(win);
+        })
     }
 }
