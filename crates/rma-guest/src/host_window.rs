@@ -24,7 +24,7 @@ use std::ptr::null_mut;
 
 /// One over all ranks of the world.
 #[derive(Debug)]
-struct Window {
+struct HostWindow {
     /// The same on all ranks, and no other one's: the least of a random number of each.
     number: i64,
     win: Handle,
@@ -36,10 +36,10 @@ struct Window {
 }
 
 /// Those that the program has.
-static USED: Mutex<Vec<Window>> = Mutex::new(Vec::new());
+static USED: Mutex<Vec<HostWindow>> = Mutex::new(Vec::new());
 
 /// Those that it has freed, by their numbers.
-static SPARED: Mutex<BTreeMap<i64, Window>> = Mutex::new(BTreeMap::new());
+static SPARED: Mutex<BTreeMap<i64, HostWindow>> = Mutex::new(BTreeMap::new());
 
 /// The most characters of a name that any host has.
 const MOST_OF_NAME: usize = 256;
@@ -75,7 +75,7 @@ pub(crate) unsafe fn make(comm: Handle, own_comm: Handle) -> Result<Handle, c_in
                 SPARED.lock().extend(spared);
                 let win = new(comm)?;
                 if let Agreed::New { number } = agreed {
-                    USED.lock().push(Window::of(number, win));
+                    USED.lock().push(HostWindow::of(number, win));
                 }
                 Ok(win)
             }
@@ -190,7 +190,7 @@ pub(crate) fn free_all() {
     }
 }
 
-impl Window {
+impl HostWindow {
     /// One that the host has just made.
     ///
     /// # Safety

@@ -29,7 +29,7 @@ pub fn load(path: &FilePath) -> Result<()> {
     if loaded.iter().any(|known| known == path) {
         return Ok(());
     }
-    // SAFETY: the environment names it, as it names the libraries that the loader puts in front of a program's.
+    // SAFETY: the environment names it, as it names libraries to the loader, or a program that answers for it (`Builder::may_load`).
     let plugin = unsafe { Plugin::load(path) }.map_err(refused)?;
     register(Box::new(Plugged(plugin))).map_err(|error| refused(error.cause().to_owned()))?;
     loaded.push(path.to_owned());

@@ -121,7 +121,9 @@ impl Remote {
             let is_first = !self.is_there && frames.is_empty();
             match if is_first { self.frames.first_frame() } else { self.frames.next_frame() } {
                 Ok(Some(frame)) => {
-                    self.heard = Instant::now();
+                    if is_first {
+                        self.heard = Instant::now();
+                    }
                     frames.push(frame);
                     continue;
                 }
