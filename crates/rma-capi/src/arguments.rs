@@ -342,7 +342,7 @@ impl Memory {
         let layout = datatype.layout(count)?;
         self.check_bottom(name, &layout)?;
         // SAFETY: the bytes that the type names are good until the operation is complete (module contract).
-        Ok(unsafe { Gather::new(self.0.cast(), &layout) })
+        Ok(unsafe { Gather::new(self.0.cast(), layout) })
     }
 
     /// As [`Memory::gather`], for the library to write.
@@ -353,7 +353,7 @@ impl Memory {
         let layout = datatype.layout(count)?;
         self.check_bottom(name, &layout)?;
         // SAFETY: as for `gather`.
-        Ok(unsafe { Scatter::new(self.0.cast(), &layout) })
+        Ok(unsafe { Scatter::new(self.0.cast(), layout) })
     }
 
     fn check_bottom(self, name: &str, layout: &Layout) -> Result<()> {

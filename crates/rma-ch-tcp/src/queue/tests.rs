@@ -100,7 +100,7 @@ fn everything_leaves_in_order_through_a_socket_that_takes_little() {
                 let run = Layout::contiguous(1 + i as u64 * 100);
                 let layout = [&strided, &long_pieces, &run][i / 4 % 3];
                 // SAFETY: the layouts end within `memory`, which outlives the queue.
-                let body = unsafe { Gather::new(memory.as_ptr(), layout) };
+                let body = unsafe { Gather::new(memory.as_ptr(), Layout::clone(layout)) };
                 let mut bytes = vec![0; body.remaining() as usize];
                 body.clone().read(&mut bytes);
                 let token = BulkToken(i as u64);

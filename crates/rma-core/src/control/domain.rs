@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 /// Runs of so many bytes are worth a switch of the accumulate mode: a switch costs about as much as 500 atomic instructions.
 const BULK_BYTES: usize = 4 << 10;
 
-/// From so many bytes on plain code under a stripe's lock is faster than steps.
+/// From so many bytes of words of four or more on plain code under a stripe's lock is faster than steps.
 const LONG_BYTES: usize = 64;
 
 /// Bytes that are changed by plain code for what the lock costs a small run.
@@ -235,11 +235,11 @@ impl Exclusion for Domain<'_> {
         self.announce().unwrap_or_else(|| self.lock(element))
     }
 
-    fn enter_run(&self, first: WriteSpan, bytes: usize) -> Admission<Entry<'_>> {
+    fn enter_run(&self, first: WriteSpan, weight: usize) -> Admission<Entry<'_>> {
         let bulk = self.target_domain.control.bulk(self.node_domain.holder);
-        let is_long = bytes >= LONG_BYTES;
+        let is_long = weight >= LONG_BYTES;
         let can_switch = is_long && !matches!(self.node_domain.barriers, Barriers::Own);
-        let switches = can_switch && !bulk.allows_bulk() && self.node_domain.is_switch_due(bytes);
+        let switches = can_switch && !bulk.allows_bulk() && self.node_domain.is_switch_due(weight);
         // Where the accumulate mode is switched already an announcement would be made in vain.
         let locks = switches || (is_long && bulk.steps_lock());
         if !locks && let Some(entry) = self.announce() {
@@ -251,7 +251,7 @@ impl Exclusion for Domain<'_> {
         }
         let offset = self.offset(first);
         let entry = if is_long {
-            self.node_domain.make_up(bytes);
+            self.node_domain.make_up(weight);
             bulk.lock(offset, &|code| self.node_domain.has_ended(code))
         } else {
             self.lock(first)

@@ -94,10 +94,10 @@ fn round(work: u32, domain: &Domain<'_>, target: WriteSpan, ones: &[u8], round: 
                 let place = Scatter::within(target, 0, &layout).unwrap();
                 let operands = Operands::Bytes(&ones[..8 * count as usize]);
                 if round.is_multiple_of(2) {
-                    sum().accumulate_scattered(place, operands, domain);
+                    sum().accumulate_scattered(&place, operands, domain);
                 } else {
                     let old = memory(8 * count as usize);
-                    sum().fetch_scattered(place, operands, Scatter::span(old), domain);
+                    sum().fetch_scattered(&place, operands, &Scatter::span(old), domain);
                 }
             }
         }

@@ -210,11 +210,6 @@ impl Layout {
         Segments::new(self.clone())
     }
 
-    /// The layout counted from its first byte, and where that is.
-    pub(super) fn rebased(&self) -> (Self, i64) {
-        (Self { first: 0, ..self.clone() }, self.first)
-    }
-
     fn of_body(first: i64, block: u64, body: Body) -> Option<Self> {
         let layout = Self { first, block, loops: SmallVec::new(), body: Some(Arc::new(body)), size: block };
         layout.checked_bounds()?;

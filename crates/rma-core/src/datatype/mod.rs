@@ -6,6 +6,7 @@
 
 mod arrays;
 mod basic;
+mod blocks;
 mod layout;
 mod shape;
 #[cfg(test)]
@@ -16,9 +17,10 @@ mod walk;
 
 pub use arrays::{ArrayOrder, DarrayDim, Distribution, SubarrayDim};
 pub use basic::{BasicType, TypeClass};
+pub(crate) use blocks::WriteBlocks;
 pub use layout::{Layout, Loop, Segment};
 pub(crate) use shape::Piece;
-pub(crate) use transfer::WriteBlocks;
 pub use transfer::{Gather, Scatter};
+pub(crate) use transfer::{Upcoming, UpcomingRoom};
 pub use types::{Datatype, Field};
 pub use walk::{Run, Segments};

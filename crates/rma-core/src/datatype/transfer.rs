@@ -3,44 +3,96 @@
 //! Channels fill their vectors of system-call buffers from these and report how far they came; the position is kept here
 //! and nowhere else. A base address may be null (`MPI_BOTTOM`): the layout's offsets are then addresses.
 
-use super::layout::Layout;
-use super::walk::{Run, Segments};
-use crate::mem::{ElementsApart, ReadSpan, Side, Word, WriteSpan, copy_blocks};
-use std::ops::Range;
+use super::blocks::WriteBlocks;
+use super::layout::{Layout, Segment};
+use super::walk::{Behind, Run, Segments};
+use crate::mem::{ReadSpan, Side, WriteSpan, copy_block, copy_blocks};
+use std::borrow::Borrow;
+use std::ops::{ControlFlow, Range};
 
-/// Bytes to send, in order, from scattered memory.
+/// Bytes to send, in order, from scattered memory. The layout is its own, or borrowed for a call that is over at once.
 #[derive(Clone, Debug)]
-pub struct Gather {
+pub struct Gather<L = Layout> {
     base: *const u8,
-    segments: Segments,
+    segments: Segments<L>,
 }
 
-/// Room for bytes to receive, in order, into scattered memory. Bytes for a [`Scatter::discard`] go nowhere.
+/// The next contiguous bytes of a gather, and those behind them as far as a walk makes them without a search; they may go on
+/// behind its end.
 #[derive(Clone, Debug)]
-pub struct Scatter {
-    /// Null when the bytes are dropped; never otherwise, because [`Scatter::new`] counts from the first byte.
+pub(crate) struct Upcoming<'a> {
+    base: *const u8,
+    behind: Behind<'a>,
+}
+
+impl Iterator for Upcoming<'_> {
+    type Item = ReadSpan;
+
+    #[inline]
+    fn next(&mut self) -> Option<ReadSpan> {
+        let Segment { offset, len } = self.behind.next()?;
+        // SAFETY: the segment lies within the gather's layout, whose bytes its maker promised to be readable.
+        Some(unsafe { ReadSpan::new(self.base.wrapping_offset(offset as isize), len as usize) })
+    }
+}
+
+/// As [`Upcoming`], of a scatter.
+#[derive(Clone, Debug)]
+pub(crate) struct UpcomingRoom<'a> {
     base: *mut u8,
-    segments: Segments,
+    behind: Behind<'a>,
+}
+
+impl Iterator for UpcomingRoom<'_> {
+    type Item = WriteSpan;
+
+    #[inline]
+    fn next(&mut self) -> Option<WriteSpan> {
+        let Segment { offset, len } = self.behind.next()?;
+        // SAFETY: the segment lies within the scatter's layout, whose bytes its maker promised to be writable.
+        Some(unsafe { WriteSpan::new(self.base.wrapping_offset(offset as isize), len as usize) })
+    }
+}
+
+/// Room for bytes to receive, in order, into scattered memory. Bytes for a [`Scatter::discard`] go nowhere. The layout is as a
+/// [`Gather`]'s.
+#[derive(Clone, Debug)]
+pub struct Scatter<L = Layout> {
+    /// Null, with a layout that begins there, when the bytes are dropped: no memory does.
+    base: *mut u8,
+    segments: Segments<L>,
 }
 
 // SAFETY: the constructors' callers promise that the memory is accessible from any thread.
-unsafe impl Send for Gather {}
+unsafe impl<L: Send> Send for Gather<L> {}
 // SAFETY: as for `Gather`.
-unsafe impl Send for Scatter {}
+unsafe impl<L: Send> Send for Scatter<L> {}
 
 impl Gather {
+    /// One contiguous span.
+    #[inline]
+    pub fn span(span: ReadSpan) -> Self {
+        Self { base: span.as_ptr(), segments: Segments::new(Layout::contiguous(span.len() as u64)) }
+    }
+}
+
+impl Gather<&Layout> {
+    /// The same with a layout of its own.
+    #[must_use]
+    pub(crate) fn into_owned(self) -> Gather {
+        Gather { base: self.base, segments: self.segments.into_owned() }
+    }
+}
+
+impl<L: Borrow<Layout>> Gather<L> {
     /// The bytes of `layout` relative to `base`.
     ///
     /// # Safety
     /// Every byte of the layout must be readable for as long as this value, a clone, or a span taken from it is used;
     /// see [`ReadSpan::new`].
-    pub unsafe fn new(base: *const u8, layout: &Layout) -> Self {
-        Self { base, segments: layout.segments() }
-    }
-
-    /// One contiguous span.
-    pub fn span(span: ReadSpan) -> Self {
-        Self { base: span.as_ptr(), segments: Segments::new(Layout::contiguous(span.len() as u64)) }
+    #[inline]
+    pub unsafe fn new(base: *const u8, layout: L) -> Self {
+        Self { base, segments: Segments::new(layout) }
     }
 
     /// Cuts off the next `len` bytes as a gather of their own; this one goes on behind them.
@@ -48,7 +100,10 @@ impl Gather {
     /// # Panics
     /// When fewer bytes remain.
     #[must_use]
-    pub fn split_to(&mut self, len: u64) -> Self {
+    pub fn split_to(&mut self, len: u64) -> Self
+    where
+        L: Clone,
+    {
         Self { base: self.base, segments: self.segments.split_to(len) }
     }
 
@@ -63,6 +118,12 @@ impl Gather {
         let len = usize::try_from(segment.len).unwrap_or(usize::MAX).min(limit);
         // SAFETY: the segment lies within the layout, whose bytes the constructor's caller promised to be readable.
         Some(unsafe { ReadSpan::new(self.base.wrapping_offset(segment.offset as isize), len) })
+    }
+
+    /// What comes behind [`Gather::peek`]; `None` at the end.
+    #[inline]
+    pub(crate) fn upcoming(&self) -> Option<Upcoming<'_>> {
+        self.segments.upcoming().map(|(_, behind)| Upcoming { base: self.base, behind })
     }
 
     /// Says that the next `len` bytes have been taken.
@@ -95,7 +156,7 @@ impl Gather {
     }
 
     /// Copies the next bytes to the next bytes of `into`, as many as both sides have, and advances both; says how many.
-    pub fn transfer(&mut self, into: &mut Scatter) -> u64 {
+    pub fn transfer<T: Borrow<Layout>>(&mut self, into: &mut Scatter<T>) -> u64 {
         let mut done = 0;
         if into.is_discard() {
             done = self.remaining().min(into.remaining());
@@ -105,6 +166,13 @@ impl Gather {
         }
         while let (Some(from), Some(to)) = (self.segments.peek_run(), into.segments.peek_run()) {
             let (len, count, from_stride, to_stride) = match_runs(from, to);
+            if count < WORTH_A_LOOP && (self.segments.is_in_list() || into.segments.is_in_list()) {
+                let moved = self.transfer_segments(into);
+                self.segments.advance(moved);
+                into.segments.advance(moved);
+                done += moved;
+                continue;
+            }
             let from =
                 Side { start: self.base.wrapping_offset(from.offset as isize), stride: from_stride as isize };
             let to =
@@ -118,7 +186,42 @@ impl Gather {
         }
         done
     }
+
+    /// Copies segment by segment, up to the end of what one list or loop of either side makes; says how many bytes.
+    fn transfer_segments<T: Borrow<Layout>>(&self, into: &Scatter<T>) -> u64 {
+        let (Some((mut from, mut behind_from)), Some((mut to, mut behind_to))) =
+            (self.segments.upcoming(), into.segments.upcoming())
+        else {
+            return 0;
+        };
+        let wanted = self.remaining().min(into.remaining());
+        let mut left = wanted;
+        loop {
+            let len = from.len.min(to.len).min(left);
+            let source = self.base.wrapping_offset(from.offset as isize);
+            let target = into.base.wrapping_offset(to.offset as isize);
+            // SAFETY: both are parts of segments before the ends of the two walks, as in `transfer`.
+            unsafe { copy_block(target, source, len as usize) };
+            left -= len;
+            if left == 0 || !step(&mut from, &mut behind_from, len) || !step(&mut to, &mut behind_to, len) {
+                return wanted - left;
+            }
+        }
+    }
 }
+
+/// Goes on by `len` bytes of a segment, and behind its end to the next; says whether there is one.
+#[inline(always)]
+fn step(segment: &mut Segment, behind: &mut Behind<'_>, len: u64) -> bool {
+    if segment.len > len {
+        *segment = Segment { offset: segment.offset + len as i64, len: segment.len - len };
+        return true;
+    }
+    behind.next().map(|next| *segment = next).is_some()
+}
+
+/// So many equal blocks are copied by a loop of their own also where a list of runs goes on behind them.
+const WORTH_A_LOOP: u64 = 8;
 
 /// Blocks that both runs begin with: length, count, and the stride of each side. A single long segment is cut into blocks
 /// of the other side's length.
@@ -138,21 +241,44 @@ fn match_runs(from: Run, to: Run) -> (u64, u64, i64, i64) {
 }
 
 impl Scatter {
+    /// One contiguous span.
+    #[inline]
+    pub fn span(span: WriteSpan) -> Self {
+        Self { base: span.as_mut_ptr(), segments: Segments::new(Layout::contiguous(span.len() as u64)) }
+    }
+
+    /// Takes `len` bytes and drops them: dropping is a property of the sink (lessons, decision 9).
+    pub fn discard(len: u64) -> Self {
+        Self { base: std::ptr::null_mut(), segments: Segments::new(Layout::contiguous(len)) }
+    }
+}
+
+impl Scatter<&Layout> {
+    /// The same with a layout of its own.
+    #[must_use]
+    pub(crate) fn into_owned(self) -> Scatter {
+        Scatter { base: self.base, segments: self.segments.into_owned() }
+    }
+}
+
+impl<L: Borrow<Layout>> Scatter<L> {
     /// Room for the bytes of `layout` relative to `base`.
     ///
     /// # Safety
     /// Every byte of the layout must be writable for as long as this value, a clone, or a span taken from it is used;
     /// see [`WriteSpan::new`].
-    pub unsafe fn new(base: *mut u8, layout: &Layout) -> Self {
-        let (layout, first) = layout.rebased();
-        Self { base: base.wrapping_offset(first as isize), segments: Segments::new(layout) }
+    #[inline]
+    pub unsafe fn new(base: *mut u8, layout: L) -> Self {
+        Self { base, segments: Segments::new(layout) }
     }
 
-    /// Room for the bytes of `layout` counted from byte `start` of `span`; `None` unless all of them lie within it.
-    pub fn within(span: WriteSpan, start: u64, layout: &Layout) -> Option<Self> {
-        let start = i64::try_from(start).ok()?;
-        let (low, high) = layout.bounds();
+    /// Room for the bytes of `layout` counted from `start` bytes behind the first of `span`; `None` unless all of them lie within
+    /// it.
+    #[inline]
+    pub fn within(span: WriteSpan, start: i64, layout: L) -> Option<Self> {
+        let (low, high) = layout.borrow().bounds();
         let end = start.checked_add(high)?;
+        // A layout of no bytes lies anywhere within.
         if start.checked_add(low)? < 0 || end > span.len() as i64 {
             return None;
         }
@@ -166,15 +292,17 @@ impl Scatter {
     /// was found for one before them, of the same loop, are not looked up.
     pub(crate) fn found(
         start: u64,
-        layout: &Layout,
+        layout: L,
         part: Range<u64>,
         mut find: impl FnMut(u64, u64) -> Option<WriteSpan>,
     ) -> Result<Self, (u64, u64)> {
-        let cut = |mut walk: Segments| {
-            let _before = walk.split_to(part.start);
-            walk.split_to(part.end - part.start)
-        };
-        let mut walk = cut(layout.segments());
+        let base = std::ptr::with_exposed_provenance_mut(start as usize);
+        // SAFETY: every run of the part is found below to lie within a span, or one before it does that reaches as far, whose
+        // maker promised what the constructor wants; nothing else of the layout is kept.
+        let mut all = unsafe { Self::new(base, layout) };
+        all.segments.advance(part.start);
+        all.segments.end_at(part.end);
+        let mut walk = all.segments.ahead();
         while let Some(Run { offset, len, count, stride }) = walk.peek_run() {
             let address = start.checked_add_signed(offset).ok_or((u64::MAX, len))?;
             let around = find(address, len).ok_or((address, len))?;
@@ -188,26 +316,32 @@ impl Scatter {
             };
             walk.advance(len * count.min(more.saturating_add(1)));
         }
-        let base = std::ptr::with_exposed_provenance_mut(start as usize);
-        // SAFETY: every run of the part lies within a span that was found for it, or for one before it, whose maker promised
-        // what the constructor wants; nothing else of the layout is kept.
-        let all = unsafe { Self::new(base, layout) };
-        Ok(Self { segments: cut(all.segments), ..all })
-    }
-
-    /// One contiguous span.
-    pub fn span(span: WriteSpan) -> Self {
-        Self { base: span.as_mut_ptr(), segments: Segments::new(Layout::contiguous(span.len() as u64)) }
-    }
-
-    /// Takes `len` bytes and drops them: dropping is a property of the sink (lessons, decision 9).
-    pub fn discard(len: u64) -> Self {
-        Self { base: std::ptr::null_mut(), segments: Segments::new(Layout::contiguous(len)) }
+        Ok(all)
     }
 
     /// Whether the bytes are dropped; then [`Scatter::peek`] answers `None` and only [`Scatter::advance`] is used.
+    #[inline]
     pub fn is_discard(&self) -> bool {
-        self.base.is_null()
+        self.base.is_null() && self.segments.layout().first == 0
+    }
+
+    /// Room for the same bytes from here on.
+    #[inline]
+    pub(crate) fn ahead(&self) -> Scatter<&Layout> {
+        Scatter { base: self.base, segments: self.segments.ahead() }
+    }
+
+    /// Calls `visit` with the next contiguous bytes, and those behind them, until it has enough of them; not when the bytes are
+    /// dropped.
+    #[inline]
+    pub(crate) fn each_span(&self, mut visit: impl FnMut(WriteSpan) -> ControlFlow<()>) {
+        if self.is_discard() {
+            return;
+        }
+        self.segments.each_segment(|Segment { offset, len }| {
+            // SAFETY: the segment lies within the layout, whose bytes the constructor's caller promised to be writable.
+            visit(unsafe { WriteSpan::new(self.base.wrapping_offset(offset as isize), len as usize) })
+        });
     }
 
     /// Bytes still expected.
@@ -220,7 +354,10 @@ impl Scatter {
     /// # Panics
     /// When fewer bytes remain.
     #[must_use]
-    pub fn split_to(&mut self, len: u64) -> Self {
+    pub fn split_to(&mut self, len: u64) -> Self
+    where
+        L: Clone,
+    {
         Self { base: self.base, segments: self.segments.split_to(len) }
     }
 
@@ -235,13 +372,21 @@ impl Scatter {
         Some(unsafe { WriteSpan::new(self.base.wrapping_offset(segment.offset as isize), len) })
     }
 
-    /// The next segments that one loop makes; `None` at the end or when the bytes are dropped.
-    pub(crate) fn peek_blocks(&self) -> Option<WriteBlocks> {
+    /// What comes behind [`Scatter::peek`]; `None` at the end or when the bytes are dropped.
+    #[inline]
+    pub(crate) fn upcoming(&self) -> Option<UpcomingRoom<'_>> {
         if self.is_discard() {
             return None;
         }
-        let run = self.segments.peek_run()?;
-        Some(WriteBlocks { start: self.base.wrapping_offset(run.offset as isize), run })
+        self.segments.upcoming().map(|(_, behind)| UpcomingRoom { base: self.base, behind })
+    }
+
+    /// The next segments that one loop makes; `None` at the end or when the bytes are dropped.
+    #[inline]
+    pub(crate) fn peek_blocks(&self) -> Option<WriteBlocks> {
+        let run = if self.is_discard() { None } else { self.segments.peek_run() }?;
+        // SAFETY: each is a segment of the layout, whose bytes the constructor's caller promised to be writable.
+        Some(unsafe { WriteBlocks::new(self.base.wrapping_offset(run.offset as isize), run) })
     }
 
     /// Says that the next `len` bytes have arrived.
@@ -254,7 +399,10 @@ impl Scatter {
     /// # Panics
     /// When the bytes are dropped and there are some.
     #[must_use]
-    pub fn as_gather(&self) -> Gather {
+    pub fn as_gather(&self) -> Gather<L>
+    where
+        L: Clone,
+    {
         assert!(!self.is_discard() || self.remaining() == 0, "what is dropped cannot be read");
         Gather { base: self.base, segments: self.segments.clone() }
     }
@@ -280,75 +428,6 @@ impl Scatter {
             }
             _ => Gather::span(from).transfer(self) as usize,
         }
-    }
-}
-
-/// Equal segments at equal distances in memory that may be written.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WriteBlocks {
-    start: *mut u8,
-    run: Run,
-}
-
-impl WriteBlocks {
-    /// Bytes of each.
-    #[inline]
-    pub(crate) fn block_len(&self) -> usize {
-        self.run.len as usize
-    }
-
-    /// How many there are.
-    #[inline]
-    pub(crate) fn count(&self) -> usize {
-        self.run.count as usize
-    }
-
-    /// Whether each is a multiple of `word` bytes from address 0.
-    #[inline]
-    pub(crate) fn are_aligned(&self, word: usize) -> bool {
-        let is_first = self.start.addr().is_multiple_of(word);
-        is_first && (self.count() == 1 || (self.run.stride as usize).is_multiple_of(word))
-    }
-
-    /// How many of them, from the first on, lie within so many bytes from the first byte.
-    #[inline]
-    pub(crate) fn count_within(&self, reach: usize) -> usize {
-        match reach.checked_sub(self.block_len()) {
-            _ if reach == usize::MAX => self.count(),
-            None => 0,
-            Some(rest) => {
-                let more =
-                    u64::try_from(self.run.stride).ok().and_then(|stride| (rest as u64).checked_div(stride));
-                // Blocks that go down in memory leave it at once.
-                self.count().min(more.map_or(1, |more| more as usize + 1))
-            }
-        }
-    }
-
-    /// The first `count` of them as one element each; `None` when they have another length or are not naturally aligned.
-    ///
-    /// # Panics
-    /// When there are not so many.
-    #[inline]
-    pub(crate) fn elements<W: Word>(&self, count: usize) -> Option<ElementsApart<W>> {
-        assert!(count <= self.count(), "{count} blocks of {}", self.count());
-        if self.block_len() != W::SIZE {
-            return None;
-        }
-        // SAFETY: each is a segment of the scatter's layout, whose bytes its maker promised to be writable.
-        unsafe { ElementsApart::new(self.start, self.run.stride as isize, count) }
-    }
-
-    /// One of them.
-    ///
-    /// # Panics
-    /// When there are not so many.
-    #[inline]
-    pub(crate) fn get(&self, index: usize) -> WriteSpan {
-        assert!(index < self.count(), "block {index} of {}", self.count());
-        let offset = (index as isize).wrapping_mul(self.run.stride as isize);
-        // SAFETY: the block is a segment of the scatter's layout, whose bytes its maker promised to be writable.
-        unsafe { WriteSpan::new(self.start.wrapping_offset(offset), self.block_len()) }
     }
 }
 
@@ -386,8 +465,16 @@ mod tests {
         let source: Vec<u8> = (1..=200).collect();
         let layouts = |len: u64| {
             let count = 24 / len;
-            [(len as i64, 0), (len as i64 + 3, 2), (-(len as i64) - 1, 150)]
-                .map(|(stride, first)| Layout::nest(first, len, &[Loop { count, stride }]).unwrap())
+            let evenly = [(len as i64, 0), (len as i64 + 3, 2), (-(len as i64) - 1, 150)]
+                .map(|(stride, first)| Layout::nest(first, len, &[Loop { count, stride }]).unwrap());
+            // Pieces at uneven distances: one list, and a shorter one within two loops.
+            let list = move |pieces: u64| {
+                let at = |i| (i * (len + 2) + i % 2) as i64;
+                Layout::blocks((0..pieces).map(|i| (at(i), len))).unwrap()
+            };
+            let quarter = list(count / 4).repeated(2, 40).unwrap().repeated(2, 90).unwrap();
+            let listed = [list(count), quarter].into_iter().filter(|layout| layout.size() == 24);
+            evenly.into_iter().chain(listed).collect::<Vec<_>>()
         };
         for from in [1, 2, 3, 4, 8, 24].into_iter().flat_map(layouts) {
             for to in [1, 2, 3, 4, 8, 24].into_iter().flat_map(layouts) {

@@ -12,6 +12,7 @@ use super::basic::BasicType;
 use super::layout::Layout;
 use super::transfer::{Gather, Scatter};
 use crate::error::{Error, ErrorClass, Result};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -225,9 +226,21 @@ impl Datatype {
     /// # Errors
     /// `MPI_ERR_COUNT` when their number or an offset does not fit 63 bits. The caller puts its own call into the error.
     pub fn layout(&self, count: u64) -> Result<Layout> {
+        self.elements(count).map(Cow::into_owned)
+    }
+
+    /// As [`Datatype::layout`]; that of one element is not copied.
+    ///
+    /// # Errors
+    /// As [`Datatype::layout`].
+    #[inline]
+    pub fn elements(&self, count: u64) -> Result<Cow<'_, Layout>> {
         match count {
-            1 => Ok(self.0.layout.clone()),
-            _ => self.0.layout.repeated(count, self.extent()).ok_or_else(|| self.too_many(count)),
+            1 => Ok(Cow::Borrowed(&self.0.layout)),
+            _ => {
+                let repeated = self.0.layout.repeated(count, self.extent());
+                repeated.map(Cow::Owned).ok_or_else(|| self.too_many(count))
+            }
         }
     }
 
@@ -256,7 +269,7 @@ impl Datatype {
     pub unsafe fn gather(&self, base: *const u8, count: u64) -> Result<Gather> {
         let layout = self.layout(count)?;
         // SAFETY: the caller's promise.
-        Ok(unsafe { Gather::new(base, &layout) })
+        Ok(unsafe { Gather::new(base, layout) })
     }
 
     /// Room for the data of `count` elements at `base`, to be written piece by piece (`MPI_Unpack`).
@@ -269,7 +282,7 @@ impl Datatype {
     pub unsafe fn scatter(&self, base: *mut u8, count: u64) -> Result<Scatter> {
         let layout = self.layout(count)?;
         // SAFETY: the caller's promise.
-        Ok(unsafe { Scatter::new(base, &layout) })
+        Ok(unsafe { Scatter::new(base, layout) })
     }
 
     fn of(layout: Layout, bounds: Bounds, content: Content) -> Self {

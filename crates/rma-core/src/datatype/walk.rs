@@ -1,28 +1,94 @@
 //! The resumable walk over a layout's bytes. Its whole position is one number (lessons, decision 6); what else it keeps
-//! follows from that, so that the next run of a list is found without a search.
+//! follows from that, so that the next run is found without a search or a division.
 
-use super::layout::{Block, Layout, Pieces, Segment};
+use super::layout::{Block, Layout, Loop, Pieces, Segment};
+use std::borrow::Borrow;
+use std::ops::ControlFlow;
 
-/// A walk over a layout's bytes in order.
-#[derive(Clone, Debug)]
-pub struct Segments {
-    layout: Layout,
+/// A walk over a layout's bytes in order. The layout is the walk's own, or borrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct Segments<L = Layout> {
+    layout: L,
     position: u64,
     end: u64,
     cursor: Cursor,
 }
 
-/// Where a walk stands in a list of runs. Follows from the position; not used for other layouts.
+/// Where a walk stands in loops around a run or a list of runs. Follows from the position; not used for lists of layouts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cursor {
-    /// Offset of the list's first byte in this repetition.
+    /// Offset of the body's first byte in this repetition.
     base: i64,
     /// Bytes of this repetition that are behind the walk.
     within: u64,
-    /// The run that the next byte is in.
+    /// The run of a list that the next byte is in.
     index: usize,
     /// Number of the repetition within the innermost loop.
     inner: u64,
+    /// Number of the repetition of that within the loop around it.
+    outer: u64,
+}
+
+/// Segments that two loops, and a list of runs within them, make one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Behind<'a> {
+    /// The list; empty for a single run.
+    blocks: &'a [Block],
+    /// Its runs that come next in this repetition.
+    next: std::slice::Iter<'a, Block>,
+    /// The list's bytes before those.
+    start: u64,
+    /// Bytes of the single run.
+    len: u64,
+    /// Offset of the body's first byte in this repetition.
+    base: i64,
+    /// From one repetition to the next.
+    stride: i64,
+    /// Repetitions behind this one.
+    more: u64,
+    /// Repetitions in all.
+    count: u64,
+    /// From the last repetition to the first one of the loop around.
+    around: i64,
+    more_around: u64,
+}
+
+impl Iterator for Behind<'_> {
+    type Item = Segment;
+
+    #[inline]
+    fn next(&mut self) -> Option<Segment> {
+        let block = match self.next.next() {
+            Some(block) => *block,
+            None => {
+                self.repeat()?;
+                if self.blocks.is_empty() {
+                    return Some(Segment { offset: self.base, len: self.len });
+                }
+                self.start = 0;
+                self.next = self.blocks.iter();
+                *self.next.next()?
+            }
+        };
+        let segment = Segment { offset: self.base + block.offset, len: block.end - self.start };
+        self.start = block.end;
+        Some(segment)
+    }
+}
+
+impl Behind<'_> {
+    #[inline]
+    fn repeat(&mut self) -> Option<()> {
+        if let Some(more) = self.more.checked_sub(1) {
+            self.more = more;
+            self.base += self.stride;
+        } else {
+            self.more_around = self.more_around.checked_sub(1)?;
+            self.base += self.around;
+            self.more = self.count - 1;
+        }
+        Some(())
+    }
 }
 
 /// Equal segments at equal distances, in the order of the walk.
@@ -38,11 +104,30 @@ pub struct Run {
     pub stride: i64,
 }
 
-impl Segments {
-    pub(super) fn new(layout: Layout) -> Self {
-        let end = layout.size();
-        let cursor = Cursor { base: layout.first, ..Cursor::default() };
-        Self { layout, position: 0, end, cursor }
+impl<L: Borrow<Layout>> Segments<L> {
+    #[inline]
+    pub(super) fn new(layout: L) -> Self {
+        let Layout { first, size: end, .. } = *layout.borrow();
+        Self { layout, position: 0, end, cursor: Cursor { base: first, ..Cursor::default() } }
+    }
+
+    /// The layout that is walked over.
+    #[inline]
+    pub(super) fn layout(&self) -> &Layout {
+        self.layout.borrow()
+    }
+
+    /// Ends the walk where `end` bytes of the layout are behind it, which is not behind its end as it is.
+    #[inline]
+    pub(super) fn end_at(&mut self, end: u64) {
+        self.end = self.end.min(end).max(self.position);
+    }
+
+    /// A walk over the same bytes from here on.
+    #[inline]
+    pub(super) fn ahead(&self) -> Segments<&Layout> {
+        let Self { position, end, cursor, .. } = *self;
+        Segments { layout: self.layout(), position, end, cursor }
     }
 
     /// Bytes not yet walked over.
@@ -64,19 +149,79 @@ impl Segments {
     }
 
     /// The segments at the current position that one loop makes; `None` at the end.
+    #[inline]
     pub fn peek_run(&self) -> Option<Run> {
         let remaining = self.remaining();
         if remaining == 0 {
             return None;
         }
-        let run = match list(&self.layout) {
-            Some(blocks) => self.cursor.run(blocks),
-            None => run_at(&self.layout, self.position),
+        let run = match body(self.layout()) {
+            Body::Run => self.cursor.run_of_loop(self.layout()),
+            Body::List(blocks) => self.cursor.run_of_list(blocks),
+            Body::Layouts => run_at(self.layout(), self.position),
         };
         if run.len >= remaining {
             return Some(Run { len: remaining, count: 1, ..run });
         }
-        Some(Run { count: run.count.min(remaining / run.len), ..run })
+        let count = if run.count > 1 { run.count.min(remaining / run.len) } else { 1 };
+        Some(Run { count, ..run })
+    }
+
+    /// Whether the walk is in a list of runs, of which [`Segments::peek_run`] answers one at a time.
+    #[inline]
+    pub(super) fn is_in_list(&self) -> bool {
+        matches!(body(self.layout()), Body::List(_))
+    }
+
+    /// The segment at the current position, and those behind it as far as two loops and a list within them make them, which may go
+    /// on behind the walk's end; `None` at the end.
+    #[inline]
+    pub(super) fn upcoming(&self) -> Option<(Segment, Behind<'_>)> {
+        let run = self.peek_run()?;
+        let (layout, Cursor { base, index, inner, outer, .. }) = (self.layout(), self.cursor);
+        let (blocks, next, start) = match body(layout) {
+            Body::Run => (&[][..], [].iter(), 0),
+            Body::List(blocks) => (blocks, blocks[index + 1..].iter(), blocks[index].end),
+            Body::Layouts => return Some(run.upcoming()),
+        };
+        let mut loops = layout.loops.iter().rev();
+        let [l, around] = [(); 2].map(|()| loops.next().copied().unwrap_or(Loop { count: 1, stride: 0 }));
+        let behind = Behind {
+            blocks,
+            next,
+            start,
+            len: layout.block,
+            base,
+            stride: l.stride,
+            more: l.count - 1 - inner,
+            // Of two offsets within the layout, so that it fits.
+            around: around.stride.wrapping_sub((l.count - 1) as i64 * l.stride),
+            count: l.count,
+            more_around: around.count - 1 - outer,
+        };
+        Some((Segment { offset: run.offset, len: run.len }, behind))
+    }
+
+    /// Calls `visit` with the segment at the current position and those behind it, until it breaks off.
+    #[inline]
+    pub(super) fn each_segment(&self, mut visit: impl FnMut(Segment) -> ControlFlow<()>) {
+        let mut walk = self.ahead();
+        while let Some((mut segment, mut behind)) = walk.upcoming() {
+            let mut left = walk.remaining();
+            loop {
+                let len = segment.len.min(left);
+                left -= len;
+                if visit(Segment { len, ..segment }).is_break() || left == 0 {
+                    return;
+                }
+                match behind.next() {
+                    Some(next) => segment = next,
+                    None => break,
+                }
+            }
+            let done = walk.remaining() - left;
+            walk.advance(done);
+        }
     }
 
     /// Cuts off the next `len` bytes as a walk of their own; this one goes on behind them.
@@ -84,7 +229,10 @@ impl Segments {
     /// # Panics
     /// When fewer bytes remain.
     #[must_use]
-    pub fn split_to(&mut self, len: u64) -> Self {
+    pub fn split_to(&mut self, len: u64) -> Self
+    where
+        L: Clone,
+    {
         let mut front = self.clone();
         self.advance(len);
         front.end = self.position;
@@ -99,35 +247,74 @@ impl Segments {
     pub fn advance(&mut self, len: u64) {
         assert!(len <= self.remaining(), "advance by {len} with {} bytes left", self.remaining());
         self.position += len;
-        if let Some(blocks) = list(&self.layout)
-            && self.remaining() > 0
-        {
-            self.cursor.within += len;
-            if self.cursor.within >= self.layout.block {
-                self.cursor.repeat(&self.layout, self.position);
-            }
-            self.cursor.find(blocks);
+        let (layout, cursor) = (self.layout.borrow(), &mut self.cursor);
+        if self.position == self.end {
+            return;
         }
+        cursor.within += len;
+        match body(layout) {
+            Body::Run if cursor.within >= layout.block => cursor.repeat(layout, self.position),
+            Body::List(blocks) => {
+                if cursor.within >= layout.block {
+                    cursor.repeat(layout, self.position);
+                }
+                cursor.find(blocks);
+            }
+            Body::Run | Body::Layouts => {}
+        }
+    }
+}
+
+impl Segments<&Layout> {
+    /// The same with a layout of its own.
+    pub(super) fn into_owned(self) -> Segments {
+        let Self { layout, position, end, cursor } = self;
+        Segments { layout: layout.clone(), position, end, cursor }
     }
 }
 
 impl Cursor {
     /// Goes on to the repetition that `position` lies in, which is a later one.
+    #[inline]
     fn repeat(&mut self, layout: &Layout, position: u64) {
         self.index = 0;
-        let within = self.within - layout.block;
-        match layout.loops.last() {
-            // The next one of the same loop: no division.
-            Some(inner) if within < layout.block && self.inner + 1 < inner.count => {
-                self.inner += 1;
-                self.base += inner.stride;
-                self.within = within;
+        if let Some(l) = layout.loops.last() {
+            let rest = l.count - self.inner;
+            // Mostly it is the next one, or the loop is over.
+            let steps = match self.within {
+                within if within < 2 * layout.block => 1,
+                within if within == layout.block * rest => rest,
+                within => within / layout.block,
+            };
+            if steps < rest {
+                self.within -= steps * layout.block;
+                self.inner += steps;
+                self.base += steps as i64 * l.stride;
+                return;
             }
-            inner => {
-                (self.base, self.within) = repetition(layout, position);
-                self.inner = inner.map_or(0, |inner| position / layout.block % inner.count);
+            let around = layout.loops.len().checked_sub(2).map(|at| layout.loops[at]);
+            if let Some(around) = around.filter(|around| steps == rest && self.outer + 1 < around.count) {
+                self.within -= steps * layout.block;
+                self.base += around.stride - self.inner as i64 * l.stride;
+                self.inner = 0;
+                self.outer += 1;
+                return;
             }
         }
+        *self = Self::at(layout, position);
+    }
+
+    /// At the repetition that `position` lies in, before the first run of its list.
+    #[cold]
+    fn at(layout: &Layout, position: u64) -> Self {
+        let (base, within) = repetition(layout, position);
+        let mut numbers = layout.loops.iter().rev().scan(position / layout.block, |index, l| {
+            let number = *index % l.count;
+            *index /= l.count;
+            Some(number)
+        });
+        let [inner, outer] = [0; 2].map(|_: u64| numbers.next().unwrap_or(0));
+        Self { base, within, index: 0, inner, outer }
     }
 
     /// Moves `index` to the run that the next byte is in, which is at or behind it.
@@ -144,19 +331,37 @@ impl Cursor {
     }
 
     #[inline]
-    fn run(self, blocks: &[Block]) -> Run {
+    fn run_of_list(self, blocks: &[Block]) -> Run {
         let block = blocks[self.index];
         let start = self.index.checked_sub(1).map_or(0, |before| blocks[before].end);
         single(self.base + block.offset + (self.within - start) as i64, block.end - self.within)
     }
+
+    #[inline]
+    fn run_of_loop(self, layout: &Layout) -> Run {
+        let run = single(self.base + self.within as i64, layout.block - self.within);
+        match layout.loops.last() {
+            Some(l) if self.within == 0 => Run { count: l.count - self.inner, stride: l.stride, ..run },
+            _ => run,
+        }
+    }
 }
 
-/// The runs of a layout whose body is a list of them.
+/// What is within a layout's loops.
+enum Body<'a> {
+    Run,
+    List(&'a [Block]),
+    Layouts,
+}
+
 #[inline]
-fn list(layout: &Layout) -> Option<&[Block]> {
-    match &layout.body.as_deref()?.pieces {
-        Pieces::Blocks(blocks) => Some(blocks),
-        Pieces::Parts(_) => None,
+fn body(layout: &Layout) -> Body<'_> {
+    match &layout.body {
+        None => Body::Run,
+        Some(body) => match &body.pieces {
+            Pieces::Blocks(blocks) => Body::List(blocks),
+            Pieces::Parts(_) => Body::Layouts,
+        },
     }
 }
 
@@ -176,32 +381,31 @@ fn run_at(layout: &Layout, position: u64) -> Run {
     // Every sum below is the offset of a byte of the layout, so none overflows.
     let (mut layout, mut position, mut offset) = (layout, position, 0);
     loop {
-        if layout.loops.is_empty() && layout.body.is_none() {
-            return single(offset + layout.first + position as i64, layout.block - position);
-        }
-        let (base, within) = repetition(layout, position);
-        offset += base;
-        let Some(body) = &layout.body else {
-            let run = single(offset + within as i64, layout.block - within);
-            return match layout.loops.last() {
-                Some(inner) if within == 0 => {
-                    let index = position / layout.block % inner.count;
-                    Run { count: inner.count - index, stride: inner.stride, ..run }
-                }
-                _ => run,
-            };
-        };
-        match &body.pieces {
-            Pieces::Blocks(blocks) => {
-                let index = blocks.partition_point(|block| block.end <= within);
-                return Cursor { base: offset, within, index, inner: 0 }.run(blocks);
+        let mut cursor = Cursor::at(layout, position);
+        cursor.base += offset;
+        match layout.body.as_ref().map(|body| &body.pieces) {
+            None => return cursor.run_of_loop(layout),
+            Some(Pieces::Blocks(blocks)) => {
+                cursor.find(blocks);
+                return cursor.run_of_list(blocks);
             }
-            Pieces::Parts(parts) => {
-                let at = parts.partition_point(|part| part.end <= within);
-                position = within - at.checked_sub(1).map_or(0, |before| parts[before].end);
-                layout = &parts[at].layout;
+            Some(Pieces::Parts(parts)) => {
+                let at = parts.partition_point(|part| part.end <= cursor.within);
+                position = cursor.within - at.checked_sub(1).map_or(0, |before| parts[before].end);
+                (layout, offset) = (&parts[at].layout, cursor.base);
             }
         }
+    }
+}
+
+impl Run {
+    fn upcoming<'a>(self) -> (Segment, Behind<'a>) {
+        let Self { offset, len, count, stride } = self;
+        let (blocks, next) = (&[][..], [].iter());
+        let (more, around, more_around) = (count - 1, 0, 0);
+        let behind =
+            Behind { blocks, next, start: 0, len, base: offset, stride, more, count, around, more_around };
+        (Segment { offset, len }, behind)
     }
 }
 

@@ -29,9 +29,9 @@ pub trait Exclusion {
     /// Waits until an atomic step on this one word is right.
     fn enter(&self, element: WriteSpan) -> Self::Entry<'_>;
 
-    /// Waits until a part of a run of words may be changed, which starts with the bytes of `first`; `bytes` says how long all
-    /// of it is. Others may wait for the entry to be dropped, so no more than some kilobytes are changed under one.
-    fn enter_run(&self, first: WriteSpan, bytes: usize) -> Admission<Self::Entry<'_>>;
+    /// Waits until a part of a run of words may be changed, which starts with the bytes of `first`; `weight` says how long all
+    /// of it is, in bytes of words of four or more. Others may wait for the entry to be dropped, so no more than some kilobytes are changed under one.
+    fn enter_run(&self, first: WriteSpan, weight: usize) -> Admission<Self::Entry<'_>>;
 }
 
 /// What may be done to a run of words.

@@ -17,11 +17,19 @@ const BLOCK: usize = 4 << 10;
 /// Words that are changed one by one.
 const FEW: usize = 16;
 
+/// Bytes from which on a call for many words at once is worth while.
+const VECTORS: usize = 32;
+
 /// Bytes of a block of short runs.
 const SHORT_BLOCK: usize = 512;
 
 /// Most bytes changed under one entry, so that a long transfer lets others in.
 pub(super) const MAX_AT_ONCE: usize = 16 << 10;
+
+/// What so many bytes of words cost in steps, in bytes of words of four or more: each shorter word is a step as well.
+pub(super) fn weight(bytes: usize, word: usize) -> usize {
+    bytes.saturating_mul((4 / word).max(1))
+}
 
 /// Any number of aligned elements.
 pub(super) struct Aligned<'a, S, R, E> {
@@ -36,7 +44,7 @@ impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Aligned<'_, S, R, E>
         let (len, mut offset) = (self.target.len(), 0);
         while offset < len {
             let rest = self.target.part(offset, len - offset);
-            let admission = self.exclusion.enter_run(rest, rest.len());
+            let admission = self.exclusion.enter_run(rest, weight(rest.len(), W::SIZE));
             // A word belongs to where it begins.
             let reach = admission.reach.min(MAX_AT_ONCE).next_multiple_of(W::SIZE);
             let part = rest.part(0, rest.len().min(reach));
@@ -65,7 +73,8 @@ pub(crate) fn combine_run<W: Word, F: Function<W>>(
 }
 
 /// One atomic step for each word of `target`; `offset` is where its operands and old values begin.
-fn steps<W: Word, F: Function<W>, S: Source, R: Sink>(
+#[inline]
+pub(super) fn steps<W: Word, F: Function<W>, S: Source, R: Sink>(
     target: WriteSpan,
     origin: S,
     offset: usize,
@@ -89,6 +98,19 @@ fn each_word<W: Word, F: Function<W>, S: Source>(
         let offset = offset + index * W::SIZE;
         change(element, operand::<W, F>(origin, offset), offset);
     }
+}
+
+/// As [`plain`], for runs that follow each other and of which each is short: single words for the most part.
+#[inline(always)]
+pub(super) fn plain_short<W: Word, F: Function<W>, S: Source, R: Sink>(
+    target: WriteSpan,
+    origin: S,
+    offset: usize,
+    result: &mut R,
+) {
+    let done =
+        if target.len() < VECTORS { 0 } else { in_place::<W, F, S, R>(target, origin, offset, result) };
+    words::<W, F, S, R>(target.part(done, target.len() - done), origin, offset + done, result);
 }
 
 /// As [`steps`], while no other thread changes the words. They are aligned.
@@ -115,6 +137,7 @@ pub(super) fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
 }
 
 /// As [`plain`], word by word.
+#[inline]
 fn words<W: Word, F: Function<W>, S: Source, R: Sink>(
     target: WriteSpan,
     origin: S,
@@ -135,8 +158,11 @@ fn in_place<W: Word, F: Function<W>, S: Source, R: Sink>(
 ) -> usize {
     let Some(fold) = F::FOLD else { return 0 };
     let before = result.span(offset, target.len());
-    // Old values that cannot be stored where they belong are copied out in blocks, with the rest.
-    if R::IS_READ && before.is_none() { 0 } else { origin.combine_into(offset, target, fold, before) }
+    if R::IS_READ && before.is_none() {
+        // No other thread touches the words, so that they may be copied out before all of them are changed.
+        result.copy_at(offset, target.as_read());
+    }
+    origin.combine_into(offset, target, fold, before)
 }
 
 #[inline(never)]

@@ -20,6 +20,7 @@ mod long;
 mod long_double;
 mod op;
 mod operand;
+mod pieces;
 mod scattered;
 mod swap;
 #[cfg(test)]
@@ -37,5 +38,5 @@ pub(crate) use long_double::long_double_code;
 pub use op::ReduceOp;
 pub(crate) use operand::Nowhere;
 pub use operand::{Sink, Source};
-pub(crate) use scattered::Operands;
+pub(crate) use pieces::Operands;
 pub use swap::CompareAndSwap;

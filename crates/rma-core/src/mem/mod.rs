@@ -35,5 +35,6 @@ mod vectors_x86_64;
 pub(crate) use atomic::ElementsApart;
 pub use atomic::{Element, Elements, Word};
 pub(crate) use ordering::{ONLY_STORES_LAG, full_ordering_beside_step};
+pub(crate) use span::Lent;
 pub use span::{Fold, Lane, ReadSpan, WriteSpan};
-pub(crate) use strided::{Side, copy_blocks};
+pub(crate) use strided::{Side, copy_block, copy_blocks};

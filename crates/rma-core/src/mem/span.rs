@@ -5,12 +5,20 @@
 use super::combine::combine_bytes;
 use super::copy::{copy_at_once, copy_block_at_once, copy_bytes, copy_in_line};
 use std::fmt;
+use std::marker::PhantomData;
 
 /// Memory that may be read, and that others may write at the same time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ReadSpan {
     start: *const u8,
     len: usize,
+}
+
+/// Bytes that are lent for a time, as a span of others is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lent<'a> {
+    span: ReadSpan,
+    lender: PhantomData<&'a [u8]>,
 }
 
 /// Memory that may be written (and read), and that others may access at the same time.
@@ -73,6 +81,39 @@ unsafe impl Sync for ReadSpan {}
 unsafe impl Send for WriteSpan {}
 // SAFETY: as for `ReadSpan`.
 unsafe impl Sync for WriteSpan {}
+
+impl<'a> From<&'a [u8]> for Lent<'a> {
+    #[inline]
+    fn from(bytes: &'a [u8]) -> Self {
+        // SAFETY: the bytes are readable, and nothing writes them, for as long as the reference, which this outlives not.
+        Self::from(unsafe { ReadSpan::new(bytes.as_ptr(), bytes.len()) })
+    }
+}
+
+impl From<ReadSpan> for Lent<'_> {
+    #[inline]
+    fn from(span: ReadSpan) -> Self {
+        Self { span, lender: PhantomData }
+    }
+}
+
+impl Lent<'_> {
+    /// The bytes, as long as they are lent.
+    #[inline]
+    pub(crate) fn span(&self) -> ReadSpan {
+        self.span
+    }
+
+    /// The first `len` bytes, and the rest.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    #[inline]
+    pub(crate) fn split_at(self, len: usize) -> (Self, Self) {
+        let (front, rest) = (self.span.part(0, len), self.span.part(len, self.span.len - len));
+        (Self::from(front), Self::from(rest))
+    }
+}
 
 impl ReadSpan {
     /// A span of no bytes.

@@ -32,6 +32,23 @@ pub(crate) unsafe fn copy_blocks(to: Side<*mut u8>, from: Side<*const u8>, len: 
     }
 }
 
+/// Copies one block, in line as far as it is short.
+///
+/// # Safety
+/// As [`copy_blocks`].
+#[inline(always)]
+pub(crate) unsafe fn copy_block(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match len {
+            8 => copy_bytes(to, from, 8),
+            4 => copy_bytes(to, from, 4),
+            ..=MAX_SHORT => copy_short_in_line(to, from, len),
+            _ => copy_bytes(to, from, len),
+        }
+    }
+}
+
 #[inline(always)]
 fn each(mut to: Side<*mut u8>, mut from: Side<*const u8>, count: usize, copy: impl Fn(*mut u8, *const u8)) {
     let mut next = || {

@@ -192,27 +192,31 @@ impl Regions {
     }
 
     /// The bytes of `layout` counted from address `start`, if all of them are attached; those between its runs need not be.
-    pub(crate) fn locate_layout(&self, start: Option<u64>, layout: &Layout) -> Result<Scatter, OutOfRange> {
+    pub(crate) fn locate_layout<'l>(
+        &self,
+        start: Option<u64>,
+        layout: &'l Layout,
+    ) -> Result<Scatter<&'l Layout>, OutOfRange> {
         self.locate_part(start, layout, 0..layout.size(), u64::MAX)
     }
 
     /// The bytes of a part of `layout`, in a bounded number of steps, since an untrusted process may ask for
     /// it and the engine's lock is held meanwhile (see [`Regions::MOST_RUNS`]).
     #[cold]
-    pub(crate) fn locate_part(
+    pub(crate) fn locate_part<'l>(
         &self,
         start: Option<u64>,
-        layout: &Layout,
+        layout: &'l Layout,
         part: Range<u64>,
         mut steps: u64,
-    ) -> Result<Scatter, OutOfRange> {
+    ) -> Result<Scatter<&'l Layout>, OutOfRange> {
         let Some(start) = start else { return Err(OutOfRange::of_layout(start, layout, NO_SIZE)) };
         let (low, high) = layout.bounds();
         // Most often the layout lies in one piece of memory, and its runs need not be looked at.
         let first = start.checked_add_signed(low);
         if let Some(span) = first.and_then(|first| self.locate(first, (high - low) as u64).ok())
             && let Some(mut scatter) =
-                layout.shifted(-low).and_then(|layout| Scatter::within(span, 0, &layout))
+                low.checked_neg().and_then(|start| Scatter::within(span, start, layout))
         {
             let _before = scatter.split_to(part.start);
             return Ok(scatter.split_to(part.end - part.start));
@@ -317,8 +321,9 @@ mod tests {
         for at in [1000, 5000, 9000] {
             regions.attach(span(at, 1000), "attach").unwrap();
         }
-        let part =
-            |layout: &Layout, part: Range<u64>, steps| regions.locate_part(Some(0), layout, part, steps);
+        let part = |layout: &Layout, part: Range<u64>, steps| {
+            regions.locate_part(Some(0), layout, part, steps).map(|_| ())
+        };
         let nest = |first, loops: &[Loop]| Layout::nest(first, 8, loops).unwrap();
         let twice = |stride| Loop { count: 2, stride };
         // The same bytes again and again, which is one look-up for a loop; and a nest of such loops, which is too many.

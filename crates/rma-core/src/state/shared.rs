@@ -198,11 +198,12 @@ impl MappedTarget {
                 let end = from.checked_add(len).filter(|end| *end <= layout.size());
                 if let (Some(regions), Some(end)) = (&self.regions, end) {
                     let start = place.disp.0.checked_mul(self.scale.unit());
-                    return regions.locate_part(start, layout, *from..end, Regions::MOST_STEPS);
+                    let part = regions.locate_part(start, layout, *from..end, Regions::MOST_STEPS);
+                    return part.map(Scatter::into_owned);
                 }
                 let mut all = self.locate_layout(place.disp, layout)?;
                 let _before = all.split_to(*from);
-                Ok(all.split_to(len))
+                Ok(all.split_to(len).into_owned())
             }
         }
     }
@@ -214,14 +215,19 @@ impl MappedTarget {
     }
 
     /// The bytes of `layout` counted from displacement `disp`, if all of them lie within the window.
-    pub(crate) fn locate_layout(&self, disp: Disp, layout: &Layout) -> Result<Scatter, OutOfRange> {
+    #[inline]
+    pub(crate) fn locate_layout<'l>(
+        &self,
+        disp: Disp,
+        layout: &'l Layout,
+    ) -> Result<Scatter<&'l Layout>, OutOfRange> {
         let unit = self.scale.unit();
         let start = disp.0.checked_mul(unit);
         if let Some(regions) = &self.regions {
             return regions.locate_layout(start, layout);
         }
         start
-            .and_then(|start| Scatter::within(self.span, start, layout))
+            .and_then(|start| Scatter::within(self.span, i64::try_from(start).ok()?, layout))
             .ok_or_else(|| OutOfRange::of_layout(start, layout, self.span.len() as u64))
     }
 }

@@ -291,7 +291,7 @@ pub(super) fn touch(
                 }
                 Area::Shape { .. } => {
                     let target = own.locate_place(place, data.len() as u64)?;
-                    kernel.accumulate_scattered(target, Operands::Bytes(data), exclusion);
+                    kernel.accumulate_scattered(&target, Operands::Bytes(data), exclusion);
                 }
             }
             Ok(None)
@@ -310,7 +310,7 @@ pub(super) fn touch(
             let mut old = buffers.take(*len as usize);
             // SAFETY: no other code has the buffer before the kernel returns.
             let results = Scatter::span(unsafe { old.write_span() });
-            kernel.fetch_scattered(target, Operands::Bytes(data), results, exclusion);
+            kernel.fetch_scattered(&target, Operands::Bytes(data), &results, exclusion);
             Ok(Some(ReplyBody::Buffer(old)))
         }
         RequestKind::CompareSwap { place, kernel, .. } => {

@@ -11,6 +11,7 @@ use crate::ids::{Disp, Rank};
 use crate::kernel::{Kernel, Operands, ReduceOp};
 use crate::state::MappedTarget;
 use crate::table::{Notice, OpData, OpKind, OpResult, Operation, Signal};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What a call does when it cannot be carried out at once.
@@ -61,7 +62,7 @@ impl Window {
         let (from, to) = (layout(CALL, origin.ty, origin.count)?, layout(CALL, area.ty, area.count)?);
         check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
         // SAFETY: the caller's promise.
-        let mut from = unsafe { Gather::new(origin.base, &from) };
+        let mut from = unsafe { Gather::new(origin.base, &*from) };
         if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
             let _pin = mapped.pin();
             let place = mapped.locate_layout(area.disp, &to);
@@ -70,8 +71,8 @@ impl Window {
             from.transfer(&mut place);
             return Ok(Outcome::Done);
         }
-        let op = Operation::new(OpKind::Put, area.disp, to.size(), from, OpResult::NONE);
-        self.submit(target, CALL, op.on_layout(to), mode)
+        let op = Operation::new(OpKind::Put, area.disp, to.size(), from.into_owned(), OpResult::NONE);
+        self.submit(target, CALL, op.on_layout(to.into_owned()), mode)
     }
 
     /// The whole of [`Window::get_typed`].
@@ -90,15 +91,15 @@ impl Window {
         let (from, to) = (layout(CALL, area.ty, area.count)?, layout(CALL, result.ty, result.count)?);
         check_sizes(CALL, ("target", from.size()), ("result", to.size()))?;
         // SAFETY: the caller's promise.
-        let mut to = unsafe { Scatter::new(result.base, &to) };
+        let mut to = unsafe { Scatter::new(result.base, &*to) };
         if let Some(mapped) = self.direct_load(target, CALL, from.size() as usize) {
             let _pin = mapped.pin();
             let place = mapped.locate_layout(area.disp, &from);
             place.map_err(|range| range.into_error(CALL, target))?.as_gather().transfer(&mut to);
             return Ok(Outcome::Done);
         }
-        let op = Operation::new(OpKind::Get, area.disp, from.size(), OpData::NONE, to);
-        self.submit(target, CALL, op.on_layout(from), mode)
+        let op = Operation::new(OpKind::Get, area.disp, from.size(), OpData::NONE, to.into_owned());
+        self.submit(target, CALL, op.on_layout(from.into_owned()), mode)
     }
 
     /// The whole of [`Window::accumulate_typed`].
@@ -124,19 +125,19 @@ impl Window {
             return Ok(Outcome::Done);
         };
         // SAFETY: the caller's promise.
-        let from = unsafe { Gather::new(origin.base, &from) };
+        let from = unsafe { Gather::new(origin.base, &*from) };
         if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
             let _pin = mapped.pin();
             let place = mapped.locate_layout(area.disp, &to);
             let place = place.map_err(|range| range.into_error(CALL, target))?;
             let exclusion = self.shared().domain(mapped);
             let _note = self.note(mapped, OperationKind::Accumulate, area.disp, &to);
-            kernel.accumulate_scattered(place, Operands::Memory(from), &exclusion);
+            kernel.accumulate_scattered(&place, Operands::Memory(from), &exclusion);
             return Ok(Outcome::Done);
         }
         let kind = OpKind::Accumulate(kernel);
-        let op = Operation::new(kind, area.disp, to.size(), from, OpResult::NONE);
-        self.submit(target, CALL, op.on_layout(to), mode)
+        let op = Operation::new(kind, area.disp, to.size(), from.into_owned(), OpResult::NONE);
+        self.submit(target, CALL, op.on_layout(to.into_owned()), mode)
     }
 
     /// The whole of [`Window::get_accumulate`].
@@ -156,18 +157,19 @@ impl Window {
         const CALL: &str = "get_accumulate";
         let (to, old) = (layout(CALL, area.ty, area.count)?, layout(CALL, result.ty, result.count)?);
         check_sizes(CALL, ("target", to.size()), ("result", old.size()))?;
-        let from = if op == ReduceOp::NoOp {
-            None
-        } else {
-            let from = layout(CALL, origin.ty, origin.count)?;
-            check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
-            // SAFETY: the caller's promise.
-            Some(unsafe { Gather::new(origin.base, &from) })
+        let from = match op {
+            ReduceOp::NoOp => None,
+            _ => Some(layout(CALL, origin.ty, origin.count)?),
         };
+        if let Some(from) = &from {
+            check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
+        }
+        // SAFETY: the caller's promise.
+        let from = from.as_deref().map(|from| unsafe { Gather::new(origin.base, from) });
         let others = if from.is_some() { &[result.ty, origin.ty][..] } else { &[result.ty] };
         let Some(kernel) = kernel(CALL, op, to.size(), area.ty, others)? else { return Ok(Outcome::Done) };
         // SAFETY: the caller's promise.
-        let old = unsafe { Scatter::new(result.base, &old) };
+        let old = unsafe { Scatter::new(result.base, &*old) };
         if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
             let _pin = mapped.pin();
             let place = mapped.locate_layout(area.disp, &to);
@@ -176,12 +178,12 @@ impl Window {
             let _note =
                 kernel.reads_operand().then(|| self.note(mapped, OperationKind::Accumulate, area.disp, &to));
             let operands = from.map_or(Operands::None, Operands::Memory);
-            kernel.fetch_scattered(place, operands, old, &exclusion);
+            kernel.fetch_scattered(&place, operands, &old, &exclusion);
             return Ok(Outcome::Done);
         }
-        let data = from.map_or(OpData::NONE, OpData::from);
-        let op = Operation::new(OpKind::GetAccumulate(kernel), area.disp, to.size(), data, old);
-        self.submit(target, CALL, op.on_layout(to), mode)
+        let data = from.map_or(OpData::NONE, |from| OpData::from(from.into_owned()));
+        let op = Operation::new(OpKind::GetAccumulate(kernel), area.disp, to.size(), data, old.into_owned());
+        self.submit(target, CALL, op.on_layout(to.into_owned()), mode)
     }
 
     /// Notes that the process is changing the bytes of a layout, which lies within the window.
@@ -218,8 +220,8 @@ impl Window {
     }
 }
 
-fn layout(call: &'static str, ty: &Datatype, count: u64) -> Result<Layout> {
-    ty.layout(count).map_err(|error| error.in_call(call))
+fn layout<'t>(call: &'static str, ty: &'t Datatype, count: u64) -> Result<Cow<'t, Layout>> {
+    ty.elements(count).map_err(|error| error.in_call(call))
 }
 
 /// What is sent and where it goes must have equal sizes: type signatures match (MPI 3.1 §11.3).

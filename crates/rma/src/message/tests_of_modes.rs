@@ -33,8 +33,8 @@ fn scattered_memory_travels_like_contiguous_memory() {
                 // SAFETY: the layouts reach at most to byte 3 + 16 * 99 + 9, 1 + 900 and 3 * 904 of vectors of 4096 that
                 // outlive the requests.
                 let (mut send, mut receive) = unsafe {
-                    let message = Gather::new(source.as_ptr(), from);
-                    let room = Scatter::new(target.as_mut_ptr(), to);
+                    let message = Gather::new(source.as_ptr(), Layout::clone(from));
+                    let room = Scatter::new(target.as_mut_ptr(), Layout::clone(to));
                     let receiver = &net.messengers[peer];
                     let to = Peer(peer as u32);
                     let send = |net: &Net| {
@@ -55,8 +55,9 @@ fn scattered_memory_travels_like_contiguous_memory() {
                 let len = (block * count) as usize;
                 let (mut sent, mut got) = (vec![0; len], vec![0; len]);
                 // SAFETY: as above; the requests have ended.
-                let (mut source, mut target) =
-                    unsafe { (Gather::new(source.as_ptr(), from), Gather::new(target.as_ptr(), to)) };
+                let (mut source, mut target) = unsafe {
+                    (Gather::new(source.as_ptr(), Layout::clone(from)), Gather::new(target.as_ptr(), to))
+                };
                 source.read(&mut sent);
                 target.read(&mut got);
                 assert_eq!(sent, got);
@@ -76,7 +77,7 @@ fn a_message_too_long_for_scattered_room_touches_nothing_and_the_next_one_comes(
                 let mut send = net.messengers[0].begin_send(Peer(peer), SCOPE, 1, bytes(0, len)).unwrap();
                 // SAFETY: the room reaches to byte 88 of a vector of 100 that outlives the request.
                 let mut receive = unsafe {
-                    let room = Scatter::new(target.as_mut_ptr(), &room);
+                    let room = Scatter::new(target.as_mut_ptr(), room.clone());
                     net.messengers[peer as usize].begin_receive_into(SCOPE, None, None, room).unwrap()
                 };
                 let end = finish(&mut net, || receive.test());

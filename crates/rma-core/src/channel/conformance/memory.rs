@@ -66,13 +66,13 @@ impl Body {
     pub(super) fn gather(&self) -> Gather {
         // SAFETY: the layout lies within `bytes` by construction, and the body's holder keeps it until the
         // channel that gets this is dropped (see the file's invariant).
-        unsafe { Gather::new(self.bytes.as_ptr().cast(), &self.layout) }
+        unsafe { Gather::new(self.bytes.as_ptr().cast(), self.layout.clone()) }
     }
 
     /// The receiver's view.
     pub(super) fn scatter(&self) -> Scatter {
         // SAFETY: as in `gather`; the bytes are atomics, so writing them through a shared pointer is allowed.
-        unsafe { Scatter::new(self.bytes.as_ptr().cast_mut().cast(), &self.layout) }
+        unsafe { Scatter::new(self.bytes.as_ptr().cast_mut().cast(), self.layout.clone()) }
     }
 
     /// Exposes a body of one run to peers.
