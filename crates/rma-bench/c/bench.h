@@ -92,6 +92,7 @@ struct bench_case {
 
 /* Tables of cases; each ends with a null name. */
 extern const struct bench_case transfer_cases[];
+extern const struct bench_case scattered_cases[];
 extern const struct bench_case atomic_cases[];
 extern const struct bench_case synchronization_cases[];
 extern const struct bench_case contention_cases[];

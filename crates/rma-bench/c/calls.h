@@ -25,6 +25,8 @@
 #pragma weak MPI_Rput
 #pragma weak MPI_Send
 #pragma weak MPI_Type_commit
+#pragma weak MPI_Type_create_indexed_block
+#pragma weak MPI_Type_create_subarray
 #pragma weak MPI_Type_free
 #pragma weak MPI_Type_vector
 #pragma weak MPI_Wait

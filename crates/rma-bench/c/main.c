@@ -18,9 +18,10 @@ struct settings settings = { .sample_ns = 5e6, .samples = 7, .quick = 0, .limit_
 int my_rank;
 int rank_count;
 
-static const struct bench_case *const tables[] = { transfer_cases, atomic_cases, synchronization_cases,
-                                                   contention_cases, fairness_cases, window_cases, mix_cases, message_cases,
-                                                   neighbor_cases, notify_cases, idle_cases, thread_cases };
+static const struct bench_case *const tables[] = { transfer_cases, scattered_cases, atomic_cases,
+                                                   synchronization_cases, contention_cases, fairness_cases, window_cases,
+                                                   mix_cases, message_cases, neighbor_cases, notify_cases, idle_cases,
+                                                   thread_cases };
 #define TABLES (sizeof tables / sizeof *tables)
 
 /* What every case needs, besides what it lists. */

@@ -91,6 +91,26 @@ const LINES: &[Line] = &[
         "the elements are gathered into packets, which are spread at the target, one element at a time",
     ),
     (
+        "indexed-put",
+        "the walk over the layout visits each run on both sides",
+        "the runs are gathered into packets, which are spread at the target",
+    ),
+    (
+        "indexed-acc",
+        "the walk over the layout visits each run on both sides",
+        "the runs are gathered into packets, and combined one by one at the target",
+    ),
+    (
+        "block-put",
+        "datatypes, layouts and what they need are looked at anew in each call",
+        "the rows are gathered into a packet, which is spread at the target",
+    ),
+    (
+        "block-acc",
+        "datatypes and layouts are looked at anew in each call, and a stripe of the window is locked",
+        "the rows are gathered into a packet, and combined one by one at the target",
+    ),
+    (
         "counter",
         "the word travels between the cores' caches",
         "each operation of another rank is a round trip, whose answer waits for the target's turn on a core where ranks outnumber cores",
