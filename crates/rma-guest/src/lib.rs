@@ -9,8 +9,8 @@
 //!   instructions (`table`). All ranks of a communicator agree whether its windows are taken over (`communicator`); what cannot be is
 //!   the host's as a whole.
 //! * **Arguments** have one type in all ABIs, if a handle is taken for a word: what differs is data (`abi`). So each call is declared
-//!   once, with the kind of each of its arguments (`arguments`), and serves every host. Datatypes are made of envelope and contents and
-//!   kept until the host frees them (`datatype`).
+//!   once, with the kind of each of its arguments (`arguments`), and serves every host. Datatypes are made as the program has
+//!   made them, or of envelope and contents, and kept until the program frees them (`datatype`).
 //! * **At once.** Most calls are over in a few instructions, so their way is short (`at_once`): the window's place (`places`) and what
 //!   stands for predefined handles (`fixed`) are found without a call, and the last step is a jump into the library.
 //! * **Both names.** Each call is there as `MPI_` and as `PMPI_`, for a profiler in front and for Fortran's bindings. The host itself is

@@ -54,8 +54,6 @@ declare! { of_host:
     fn info_get = c"PMPI_Info_get"(info: Handle, key: *const c_char, room: c_int, value: *mut c_char, flag: *mut c_int);
     fn info_get_nkeys = c"PMPI_Info_get_nkeys"(info: Handle, n: *mut c_int);
     fn info_get_nthkey = c"PMPI_Info_get_nthkey"(info: Handle, n: c_int, key: *mut c_char);
-    fn type_create_keyval = c"PMPI_Type_create_keyval"(copy: Copy, delete: Delete, key: *mut c_int, state: *mut c_void);
-    fn type_set_attr = c"PMPI_Type_set_attr"(kind: Handle, key: c_int, value: *mut c_void);
     fn type_free = c"PMPI_Type_free"(kind: *mut c_void);
     fn type_size = c"PMPI_Type_size"(kind: Handle, size: *mut c_int);
     fn type_get_envelope = c"PMPI_Type_get_envelope"(kind: Handle, numbers: *mut c_int, addresses: *mut c_int, kinds: *mut c_int, combiner: *mut c_int);

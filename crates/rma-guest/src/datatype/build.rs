@@ -1,67 +1,14 @@
 //! A datatype of the library with the same constructor, and the same numbers, as one of the host.
 
-use super::contents::{Contents, combiner};
+use super::recipe::Recipe;
 use crate::abi::{Combiner, Count, Handle, STANDARD};
 use crate::errors::{ERR_TYPE, Failure};
 use crate::library::host;
-use crate::memory::write_handle;
 use crate::{ours, theirs};
 use std::ffi::c_int;
 
-/// A datatype of the library.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Built {
-    pub(super) handle: Handle,
-    /// Whether it was made, and is to be freed.
-    pub(super) is_own: bool,
-}
-
-impl Built {
-    fn free(mut self) {
-        if self.is_own {
-            // SAFETY: it was made here; what was made of it stays.
-            unsafe { ours::type_free(&raw mut self.handle) };
-        }
-    }
-}
-
-/// Builds one, and all that it is made of. `known` answers for those that are there.
-///
-/// # Safety
-/// A datatype of the host.
-pub(super) unsafe fn build(
-    kind: Handle,
-    known: &dyn Fn(Handle) -> Option<Handle>,
-) -> Result<Built, Box<Failure>> {
-    if let Some(handle) = known(kind) {
-        return Ok(Built { handle, is_own: false });
-    }
-    // SAFETY: as the caller promises.
-    let contents = unsafe { Contents::of(kind) }?;
-    if let Some(handle) = predefined(kind, contents.combiner)? {
-        return Ok(Built { handle, is_own: false });
-    }
-    let mut children = Vec::with_capacity(contents.kinds.len());
-    for child in &contents.kinds {
-        // SAFETY: a datatype that the host has given.
-        children.push(unsafe { build(*child, known) });
-    }
-    for child in &contents.kinds {
-        // SAFETY: as above, and given to be freed unless it is predefined.
-        unsafe { give_back(*child) };
-    }
-    let (built, failed): (Vec<_>, Vec<_>) = children.into_iter().partition(Result::is_ok);
-    let built: Vec<Built> = built.into_iter().flatten().collect();
-    let made = match failed.into_iter().find_map(Result::err) {
-        Some(failure) => Err(failure),
-        None => construct(&contents, &built),
-    };
-    built.into_iter().for_each(Built::free);
-    made.map(|handle| Built { handle, is_own: true })
-}
-
 /// One that is there from the start: named, or found by its size.
-fn predefined(kind: Handle, combiner: Combiner) -> Result<Option<Handle>, Box<Failure>> {
+pub(super) fn predefined(kind: Handle, combiner: Combiner) -> Result<Option<Handle>, Box<Failure>> {
     let mut size: c_int = 0;
     // SAFETY: the host has told its envelope, so it is one; room for a number.
     unsafe { theirs::type_size(kind, &raw mut size) };
@@ -86,27 +33,10 @@ fn predefined(kind: Handle, combiner: Combiner) -> Result<Option<Handle>, Box<Fa
     Ok(Some(found))
 }
 
-/// # Safety
-/// A datatype that the host has given with contents.
-unsafe fn give_back(kind: Handle) {
-    let mut room = [0usize; 1];
-    // SAFETY: as the caller promises; room for a handle.
-    unsafe {
-        let is_made = !matches!(
-            combiner(kind),
-            None | Some(Combiner::Named | Combiner::F90Real | Combiner::F90Complex | Combiner::F90Integer)
-        );
-        if is_made {
-            write_handle(room.as_mut_ptr().cast(), kind);
-            theirs::type_free(room.as_mut_ptr().cast());
-        }
-    }
-}
-
-/// Calls the constructor with the contents where [`Contents`] has them.
-fn construct(contents: &Contents, built: &[Built]) -> Result<Handle, Box<Failure>> {
-    let Contents { combiner, numbers, counts, .. } = contents;
-    let Some(first) = built.first().map(|built| built.handle) else {
+/// Calls the constructor of a recipe for these datatypes of the library.
+pub(super) fn construct(recipe: &Recipe, olds: &[Handle]) -> Result<Handle, Box<Failure>> {
+    let Recipe { combiner, numbers, counts } = recipe;
+    let Some(first) = olds.first().copied() else {
         return if *combiner == Combiner::Struct { empty() } else { Err(incomplete()) };
     };
     let mut new = ours::DATATYPE_NULL;
@@ -129,9 +59,8 @@ fn construct(contents: &Contents, built: &[Built]) -> Result<Handle, Box<Failure
             Combiner::HindexedBlock => {
                 ours::type_create_hindexed_block(count, counts[1], at.add(2), first, to)
             }
-            Combiner::Struct if built.len() < len => return Err(incomplete()),
+            Combiner::Struct if olds.len() < len => return Err(incomplete()),
             Combiner::Struct => {
-                let olds: Vec<Handle> = built.iter().map(|built| built.handle).collect();
                 ours::type_create_struct(count, at.add(1), at.add(1 + len), olds.as_ptr(), to)
             }
             Combiner::Subarray => {

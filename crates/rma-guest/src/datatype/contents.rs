@@ -1,22 +1,20 @@
 //! Envelope and contents of a datatype of the host.
 //!
-//! Constructors have two forms, with `int` and with large counts, whose contents stand in other places. Here they stand as those of the
-//! second form do (MPI 5.0 table 5.2): what is a number of elements, a displacement or an extent is a count.
+//! Constructors have two forms, with `int` and with large counts, whose contents stand in other places. A [`Recipe`] has them as those of the
+//! second form.
 
+use super::recipe::Recipe;
 use crate::abi::{Combiner, Count, Handle};
 use crate::errors::{ERR_TYPE, Failure};
 use crate::library::host;
-use crate::memory::Handles;
+use crate::memory::{Handles, write_handle};
 use crate::theirs;
 use std::ffi::c_int;
 
 /// How a datatype was made, and of what.
 #[derive(Debug)]
 pub(super) struct Contents {
-    pub(super) combiner: Combiner,
-    /// Of arrays: dimensions, order, processes.
-    pub(super) numbers: Vec<c_int>,
-    pub(super) counts: Vec<Count>,
+    pub(super) recipe: Recipe,
     pub(super) kinds: Vec<Handle>,
 }
 
@@ -56,9 +54,18 @@ impl Envelope {
 ///
 /// # Safety
 /// A datatype of the host.
-pub(super) unsafe fn combiner(kind: Handle) -> Option<Combiner> {
+unsafe fn combiner(kind: Handle) -> Option<Combiner> {
     // SAFETY: as the caller promises.
     Combiner::of(host().family, unsafe { Envelope::of(kind) }?.combiner)
+}
+
+/// How many datatypes one was made of.
+///
+/// # Safety
+/// A datatype of the host.
+pub(super) unsafe fn number_of_kinds(kind: Handle) -> usize {
+    // SAFETY: as the caller promises.
+    unsafe { Envelope::of(kind) }.map_or(0, |told| told.kinds as usize)
 }
 
 impl Contents {
@@ -102,7 +109,24 @@ impl Contents {
         if counts.is_empty() {
             (numbers, counts) = of_first_form(combiner, &numbers, &addresses);
         }
-        Ok(Self { combiner, numbers, counts, kinds })
+        Ok(Self { recipe: Recipe { combiner, numbers, counts }, kinds })
+    }
+}
+
+/// # Safety
+/// A datatype that the host has given with contents.
+pub(super) unsafe fn give_back(kind: Handle) {
+    let mut room = [0usize; 1];
+    // SAFETY: as the caller promises; room for a handle.
+    unsafe {
+        let is_made = !matches!(
+            combiner(kind),
+            None | Some(Combiner::Named | Combiner::F90Real | Combiner::F90Complex | Combiner::F90Integer)
+        );
+        if is_made {
+            write_handle(room.as_mut_ptr().cast(), kind);
+            theirs::type_free(room.as_mut_ptr().cast());
+        }
     }
 }
 
