@@ -20,7 +20,7 @@ program windows
   GROUP :: all, other
   DATATYPE :: every_second
   REQUEST :: request
-  integer :: rank, ranks, next, ierr, bad, everywhere, i, one(1)
+  integer :: rank, ranks, next, ierr, bad, everywhere, i, one(1), key
   integer(MPI_ADDRESS_KIND) :: bytes, disp, value
   integer, asynchronous :: memory(n), here(n)
   integer :: mine, old
@@ -137,6 +137,20 @@ program windows
   call check(one(1) == mod(rank + ranks - 1, ranks), 'replaced')
   call MPI_Win_free(win, ierr)
   call MPI_Type_free(pairs, ierr)
+
+  ! What was attached to one window is not on the next.
+  call MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, key, value, ierr)
+  do i = 1, 4
+    call MPI_Win_create(sums, bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierr)
+    call MPI_Win_get_attr(win, key, value, flag, ierr)
+    call check(.not. flag, 'attribute of another window')
+    value = i
+    call MPI_Win_set_attr(win, key, value, ierr)
+    call MPI_Win_get_attr(win, key, value, flag, ierr)
+    call check(flag .and. value == i, 'attribute')
+    call MPI_Win_free(win, ierr)
+  end do
+  call MPI_Win_free_keyval(key, ierr)
 
   call MPI_Allreduce(bad, everywhere, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
   if (rank == 0 .and. everywhere == 0) print '(a)', 'no errors'

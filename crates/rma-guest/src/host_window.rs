@@ -1,18 +1,20 @@
 //! Windows of the host without memory, which stand for windows of the library: the program has their handles, and finds names, attributes,
 //! groups and error handlers behind them. One of the few files with `unsafe`.
 //!
-//! Such a window takes the host far longer to make than the library needs for its own. So one over all ranks of the world in their order is
-//! not freed with the library's, but *spared*, as the host has made it, for the next window over these ranks. The ranks
+//! Such a window takes the host far longer to make than the library needs for its own. So one is
+//! not freed with the library's, but *spared*, as the host has made it, for the next window over the same ranks in the same order. They
 //! agree on each that is used again: each offers the spared one with the highest number, which all have given it when it was made.
-//! Where threads make and free windows at once, ranks may offer different ones; then all make a new one.
+//! Where threads make and free windows at once, ranks may offer different ones; then all make a new one. A window whose making finds
+//! [`MOST`] of these on one of its ranks is freed with the library's: each that is spared holds a context of the host's.
 //!
 //! Invariants: a window of the host that is spared has no attribute, and the name and handler that it was made with. All ranks have spared
-//! the same ones once no call is under way, so that they can be freed in one order at the end. Attributes are noted as a program in C
-//! attaches them; where bindings of another language are loaded, which attach them unseen, no window is spared.
+//! the same ones once no call is under way, so that they can be freed at the end, by their numbers, in which ranks of several groups are in
+//! no circle. Attributes are noted as a program attaches them; where bindings of Fortran are loaded that attach them unseen, no window is
+//! spared.
 
 use crate::abi::Handle;
 use crate::errors::Failure;
-use crate::library::{has_other_bindings, host};
+use crate::library::{attaches_unseen, host};
 use crate::memory::{handle, read_handle, write_handle};
 use crate::{ours, report, theirs, world};
 use parking_lot::Mutex;
@@ -21,10 +23,13 @@ use std::collections::hash_map::RandomState;
 use std::ffi::{c_char, c_int, c_void};
 use std::hash::BuildHasher;
 use std::ptr::null_mut;
+use std::sync::Arc;
 
-/// One over all ranks of the world.
+/// One that is spared when the program frees it.
 #[derive(Debug)]
 struct HostWindow {
+    /// Its ranks in the world, in their order.
+    ranks: Arc<[c_int]>,
     /// The same on all ranks, and no other one's: the least of a random number of each.
     number: i64,
     win: Handle,
@@ -37,6 +42,9 @@ struct HostWindow {
 
 /// Those that the program has.
 static USED: Mutex<Vec<HostWindow>> = Mutex::new(Vec::new());
+
+/// How many of both a rank has at most. The hosts have contexts for some 2,000 and more.
+const MOST: usize = 64;
 
 /// Those that it has freed, by their numbers.
 static SPARED: Mutex<BTreeMap<i64, HostWindow>> = Mutex::new(BTreeMap::new());
@@ -54,33 +62,51 @@ const MOST_OF_NAME: usize = 256;
 pub(crate) unsafe fn make(comm: Handle, own_comm: Handle) -> Result<Handle, c_int> {
     // SAFETY: as the caller promises; all ranks are here.
     unsafe {
-        if !ours::has_ranks_of_world(own_comm) {
-            return new(comm);
-        }
-        let is_blind = has_other_bindings();
-        let spared = if is_blind { None } else { SPARED.lock().pop_last() };
+        let failed = |code| Failure::of_code(code).raise_at_comm(comm);
+        let ranks = shared(ours::ranks_in_world(own_comm).map_err(failed)?);
+        let spared = if attaches_unseen() { None } else { take_spared(&ranks) };
         let offer = match &spared {
-            Some((number, _)) => Offer::Spared(*number),
-            None if is_blind => Offer::Never,
+            Some(window) => Offer::Spared(window.number),
+            None if attaches_unseen() || has_most() => Offer::Never,
             None => Offer::New,
         };
-        let agreed = agree(own_comm, offer).map_err(|code| Failure::of_code(code).raise_at_comm(comm))?;
+        let agreed = agree(own_comm, offer).map_err(failed)?;
         match (agreed, spared) {
-            (Agreed::Again, Some((_, window))) => {
+            (Agreed::Again, Some(window)) => {
                 let win = window.win;
                 USED.lock().push(window);
                 Ok(win)
             }
             (agreed, spared) => {
-                SPARED.lock().extend(spared);
+                SPARED.lock().extend(spared.map(|window| (window.number, window)));
                 let win = new(comm)?;
                 if let Agreed::New { number } = agreed {
-                    USED.lock().push(HostWindow::of(number, win));
+                    USED.lock().push(HostWindow::of(ranks, number, win));
                 }
                 Ok(win)
             }
         }
     }
+}
+
+/// The spared window of these ranks with the highest number.
+fn take_spared(ranks: &[c_int]) -> Option<HostWindow> {
+    let mut spared = SPARED.lock();
+    let (number, _) = spared.iter().rev().find(|(_, window)| *window.ranks == *ranks)?;
+    let number = *number;
+    spared.remove(&number)
+}
+
+/// The same ranks, in the place where they are already, if they are.
+fn shared(ranks: Vec<c_int>) -> Arc<[c_int]> {
+    let same = |window: &HostWindow| (*window.ranks == *ranks).then(|| Arc::clone(&window.ranks));
+    let used = USED.lock().iter().find_map(same);
+    used.or_else(|| SPARED.lock().values().find_map(same)).unwrap_or_else(|| ranks.into())
+}
+
+fn has_most() -> bool {
+    let used = USED.lock().len();
+    used + SPARED.lock().len() >= MOST
 }
 
 /// What a rank has for a window that is made.
@@ -173,12 +199,11 @@ pub(crate) unsafe fn free(at: *mut c_void, forget: impl FnOnce()) -> c_int {
     }
 }
 
-/// Frees all spared ones, if all ranks have the same. Collective over the library's world, which has not ended.
+/// Frees all spared ones, if all ranks of each have it. Collective over the library's world, which has not ended.
 pub(crate) fn free_all() {
     let spared = std::mem::take(&mut *SPARED.lock());
-    let sum = spared.keys().fold(0i64, |sum, number| sum.wrapping_add(*number)) >> 1;
-    let least = ours::least(ours::WORLD, [sum, -sum, 0]);
-    if least.is_ok_and(|[sum, opposite, _]| sum == -opposite) {
+    let mine = spared.values().fold(0i64, |sum, window| sum.wrapping_add(window.share()));
+    if ours::sum(ours::WORLD, mine) == Ok(0) {
         for window in spared.into_values() {
             let mut room = [0usize; 1];
             // SAFETY: a window of the host that the program has not, and whose other ranks free it, too.
@@ -195,7 +220,7 @@ impl HostWindow {
     ///
     /// # Safety
     /// A window of the host.
-    unsafe fn of(number: i64, win: Handle) -> Self {
+    unsafe fn of(ranks: Arc<[c_int]>, number: i64, win: Handle) -> Self {
         let (mut name, mut len, mut room) = ([0; MOST_OF_NAME], 0, [0usize; 1]);
         // SAFETY: as the caller promises; room for the longest name and for a handle, which is kept.
         let handler = unsafe {
@@ -203,7 +228,18 @@ impl HostWindow {
             theirs::win_get_errhandler(win, room.as_mut_ptr().cast());
             read_handle(room.as_ptr().cast(), 0)
         };
-        Self { number, win, name, handler, keys: Vec::new() }
+        Self { ranks, number, win, name, handler, keys: Vec::new() }
+    }
+
+    /// This rank's part of a sum that is 0 when all ranks of the window have it: its number once from each but the first, which has as many
+    /// of the opposite.
+    fn share(&self) -> i64 {
+        let others = self.ranks.len() as i64 - 1;
+        if self.ranks.first() == Some(&world::rank()) {
+            self.number.wrapping_mul(-others)
+        } else {
+            self.number
+        }
     }
 
     /// Makes it as it was made; the code of the host if it cannot. The last attribute attached is deleted first.

@@ -27,8 +27,8 @@ pub(crate) const DATATYPE_NULL: Handle = 0x200;
 const ERRORS_RETURN: Handle = 0x143;
 /// `MPI_INT64_T`.
 const INT64: Handle = 0x258;
-/// `MPI_IDENT` and `MPI_CONGRUENT`.
-const SAME_RANKS: [c_int; 2] = [201, 202];
+/// `MPI_SUM`.
+const SUM: Handle = 0x21;
 /// `MPI_PROC_NULL`.
 pub(crate) const PROC_NULL: c_int = -3;
 
@@ -41,7 +41,8 @@ declare! { of_own:
     fn error_string = c"PMPI_Error_string"(code: c_int, text: *mut c_char, len: *mut c_int);
     fn comm_set_errhandler = c"PMPI_Comm_set_errhandler"(comm: Handle, handler: Handle);
     fn comm_group = c"PMPI_Comm_group"(comm: Handle, group: *mut Handle);
-    fn comm_compare = c"PMPI_Comm_compare"(one: Handle, other: Handle, result: *mut c_int);
+    fn comm_size = c"PMPI_Comm_size"(comm: Handle, size: *mut c_int);
+    fn group_translate_ranks = c"PMPI_Group_translate_ranks"(from: Handle, n: c_int, ranks: *const c_int, to: Handle, answers: *mut c_int);
     fn allreduce = c"PMPI_Allreduce"(mine: *const c_void, all: *mut c_void, n: c_int, kind: Handle, op: Handle, comm: Handle);
     fn comm_create_group = c"PMPI_Comm_create_group"(comm: Handle, group: Handle, tag: c_int, new: *mut Handle);
     fn comm_free = c"PMPI_Comm_free"(comm: *mut Handle);
@@ -113,12 +114,40 @@ pub(crate) fn return_errors_of_window(win: Handle) {
     let _ = unsafe { win_set_errhandler(win, ERRORS_RETURN) };
 }
 
-/// Whether a communicator of the library's has the ranks of its world, in their order.
-pub(crate) fn has_ranks_of_world(comm: Handle) -> bool {
-    let mut result = 0;
-    // SAFETY: communicators of the library's, and room for a number.
-    comm == WORLD
-        || unsafe { comm_compare(comm, WORLD, &raw mut result) } == 0 && SAME_RANKS.contains(&result)
+/// The ranks of a communicator of the library's in its world, in their order.
+///
+/// # Errors
+/// The library's code.
+pub(crate) fn ranks_in_world(comm: Handle) -> Result<Vec<c_int>, c_int> {
+    let (mut size, mut group, mut world) = (0, 0, 0);
+    // SAFETY: communicators of the library's, room for numbers and handles, and as many ranks as there are.
+    unsafe {
+        let code = comm_size(comm, &raw mut size);
+        if code != 0 {
+            return Err(code);
+        }
+        let own: Vec<c_int> = (0..size).collect();
+        let mut ranks = vec![0; own.len()];
+        comm_group(comm, &raw mut group);
+        comm_group(WORLD, &raw mut world);
+        let code = group_translate_ranks(group, size, own.as_ptr(), world, ranks.as_mut_ptr());
+        group_free(&raw mut group);
+        group_free(&raw mut world);
+        if code == 0 { Ok(ranks) } else { Err(code) }
+    }
+}
+
+/// The sum of a number on all ranks, around the greatest one. Collective.
+///
+/// # Errors
+/// The library's code.
+pub(crate) fn sum(comm: Handle, mine: i64) -> Result<i64, c_int> {
+    let mut all = 0i64;
+    // SAFETY: a number each, and a communicator of the library's.
+    match unsafe { allreduce((&raw const mine).cast(), (&raw mut all).cast(), 1, INT64, SUM, comm) } {
+        0 => Ok(all),
+        code => Err(code),
+    }
 }
 
 /// The least of each number on all ranks. Collective.

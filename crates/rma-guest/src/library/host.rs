@@ -71,20 +71,30 @@ impl Host {
     }
 }
 
-/// What the files of bindings of other languages have in their names, behind one of [`NAMES`] or of its like: those of MPICH and of Open MPI.
-const OTHER_BINDINGS: [&str; 4] = ["fort", "mpifh", "usempi", "cxx"];
+/// What the files of bindings of Fortran have in their names, behind one of [`NAMES`] or of its like: those of MPICH and of Open MPI.
+const OF_FORTRAN: [&str; 3] = ["fort", "mpifh", "usempi"];
 
-/// Whether this process has bindings of another language, which call the host by names that the guest has not.
-pub(crate) fn has_other_bindings() -> bool {
+/// Whether this process has bindings of Fortran that attach attributes to windows by a function which the guest has not (`calls::fortran`
+/// has those of Open MPI, and MPICH's since 4.0). Bindings of C++ call C's.
+pub(crate) fn attaches_unseen() -> bool {
+    has_fortran()
+        && match host().family {
+            Family::OpenMpi => false,
+            Family::Mpich => !host().object.has(c"MPII_Win_set_attr"),
+            Family::Standard => true,
+        }
+}
+
+fn has_fortran() -> bool {
     /// Objects loaded at the last look, and whether bindings were among them.
     static SEEN: Mutex<(u64, bool)> = Mutex::new((0, false));
     let (now, mut seen) = (loads(), SEEN.lock());
     if seen.0 != now {
-        let is_other = |file: &PathBuf| {
+        let is_one = |file: &PathBuf| {
             let name = name_of(file);
-            name.starts_with("libmpi") && OTHER_BINDINGS.iter().any(|part| name.contains(part))
+            name.starts_with("libmpi") && OF_FORTRAN.iter().any(|part| name.contains(part))
         };
-        *seen = (now, files().iter().any(is_other));
+        *seen = (now, files().iter().any(is_one));
     }
     seen.1
 }

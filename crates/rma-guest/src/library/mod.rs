@@ -8,7 +8,7 @@ mod object;
 mod own;
 mod symbol;
 
-pub(crate) use host::{has_other_bindings, host};
+pub(crate) use host::{attaches_unseen, host};
 pub(crate) use object::{Object, next_of};
 pub(crate) use own::own;
 pub(crate) use symbol::{Symbol, declare};
