@@ -313,7 +313,14 @@ contains
     call check(length > 0 .and. len_trim(text) == length, 'the text of an error')
     ! More than the section has.
     call MPI_Put(a(1:8:2), 5, MPI_DOUBLE_PRECISION, next, 0_MPI_ADDRESS_KIND, 5, MPI_DOUBLE_PRECISION, win, ierr)
-    call check(ierr == MPI_ERR_COUNT, 'a count behind a section')
+    call check_says(ierr, MPI_ERR_COUNT, 'origin_count is 5, but the section origin_addr has 4 elements of origin_datatype')
+    call MPI_Put(a(5:4), 1, MPI_DOUBLE_PRECISION, next, 0_MPI_ADDRESS_KIND, 1, MPI_DOUBLE_PRECISION, win, ierr)
+    call check_says(ierr, MPI_ERR_COUNT, 'origin_count is 1, but origin_addr has no elements')
+    call MPI_Put(a(5:4), 0, MPI_DOUBLE_PRECISION, next, 0_MPI_ADDRESS_KIND, 0, MPI_DOUBLE_PRECISION, win, ierr)
+    call check(ierr == MPI_SUCCESS, 'nothing of nothing')
+    call MPI_Put(a(1:8:2), 1, MPI_2DOUBLE_PRECISION, next, 0_MPI_ADDRESS_KIND, 2, MPI_DOUBLE_PRECISION, win, ierr)
+    call check_says(ierr, MPI_ERR_UNSUPPORTED_OPERATION, 'origin_addr is a section of elements of 8 bytes, which &
+        &elements of origin_datatype, of extent 16, do not fill evenly')
     call MPI_Win_create_errhandler(on_error, handler)
     call MPI_Win_set_errhandler(win, handler)
     call MPI_Errhandler_free(handler)
@@ -321,8 +328,20 @@ contains
     call MPI_Win_call_errhandler(win, MPI_ERR_OTHER)
     call check(caught == MPI_ERR_OTHER, 'a handler in Fortran')
     call MPI_Put(a(1:8:2), 5, MPI_DOUBLE_PRECISION, next, 0_MPI_ADDRESS_KIND, 5, MPI_DOUBLE_PRECISION, win, ierr)
-    call check(caught == MPI_ERR_COUNT .and. ierr == caught, 'a handler hears of sections')
+    call check_says(ierr, MPI_ERR_COUNT, 'origin_count is 5, but the section origin_addr has 4 elements of origin_datatype')
+    call check(ierr == caught, 'a handler hears of sections')
     call MPI_Win_fence(0, win)
     call MPI_Win_free(win)
   end subroutine errors
+
+  ! The code of an error has this class and text.
+  subroutine check_says(code, class, text)
+    integer, intent(in) :: code, class
+    character(*), intent(in) :: text
+    character(len=MPI_MAX_ERROR_STRING) :: said
+    integer :: its_class, length
+    call MPI_Error_class(code, its_class)
+    call MPI_Error_string(code, said, length)
+    call check(its_class == class .and. said == text, text)
+  end subroutine check_says
 end program f08_windows

@@ -1,5 +1,8 @@
 /* Arguments that are not the same in C: texts, arrays of handles, positions, and names that stand for something. */
 #include "support.h"
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 int abi_mpi_bottom, abi_mpi_in_place, abi_mpi_buffer_automatic;
@@ -157,6 +160,28 @@ int abi_destinations(MPI_Comm comm)
     int sources, destinations;
     neighbors(comm, &sources, &destinations);
     return destinations;
+}
+
+/* One code of each class serves all errors, whose last text it has: codes are never given back, as a program may hold one. */
+int abi_error(int class, const char *format, ...)
+{
+    enum { CLASSES = 64 };
+    static _Atomic int codes[CLASSES];
+    char text[MPI_MAX_ERROR_STRING];
+    va_list values;
+    int code, none = 0;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (class >= CLASSES)
+        return class;
+    if (!(code = atomic_load(&codes[class]))) {
+        if (MPI_Add_error_code(class, &code))
+            return class;
+        if (!atomic_compare_exchange_strong(&codes[class], &none, code))
+            code = none;
+    }
+    return MPI_Add_error_string(code, text) ? class : code;
 }
 
 int abi_refuse_comm(MPI_Comm comm, int error)

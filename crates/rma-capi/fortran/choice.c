@@ -120,24 +120,52 @@ static int committed(abi_data *data, int error)
     return MPI_Type_commit(&data->type);
 }
 
-int abi_own(abi_data *data, const CFI_cdesc_t *array, MPI_Count count, MPI_Datatype type)
+static int is_empty(const CFI_cdesc_t *array)
 {
-    MPI_Count extent, inner;
+    for (int i = 0; i < array->rank; i++)
+        if (array->dim[i].extent == 0)
+            return 1;
+    return 0;
+}
+
+/* A section without elements has no place that an element could be moved to or from. */
+static int refuse_empty(const char *name, const char *count_name, MPI_Count count, MPI_Datatype type)
+{
+    MPI_Count size;
+    if (MPI_Type_size_c(type, &size) || size == 0)
+        return MPI_SUCCESS;
+    return abi_error(MPI_ERR_COUNT, "%s is %lld, but %s has no elements", count_name, (long long)count, name);
+}
+
+int abi_own(abi_data *data, const CFI_cdesc_t *array, const char *name, const char *count_name, MPI_Count count,
+            const char *type_name, MPI_Datatype type)
+{
+    MPI_Count extent = 0, inner;
     *data = (abi_data){.address = abi_place(array), .count = count, .type = type};
-    if (count <= 0 || type == MPI_DATATYPE_NULL || is_contiguous(array))
+    if (count <= 0 || type == MPI_DATATYPE_NULL)
+        return MPI_SUCCESS;
+    if (is_empty(array))
+        return refuse_empty(name, count_name, count, type);
+    if (is_contiguous(array))
         return MPI_SUCCESS;
     if (!(inner = per_element(array, type, &extent)))
-        return MPI_ERR_UNSUPPORTED_OPERATION;
+        return abi_error(MPI_ERR_UNSUPPORTED_OPERATION,
+                         "%s is a section of elements of %zu bytes, which elements of %s, of extent %lld, do not fill evenly",
+                         name, array->elem_len, type_name, (long long)extent);
     if (count > inner * elements(array))
-        return MPI_ERR_COUNT;
+        return abi_error(MPI_ERR_COUNT, "%s is %lld, but the section %s has %lld elements of %s", count_name,
+                         (long long)count, name, (long long)(inner * elements(array)), type_name);
     data->count = 1;
     return committed(data, section(array, array->rank, count, type, inner, &data->type));
 }
 
-int abi_contiguous(abi_data *data, const CFI_cdesc_t *array)
+int abi_contiguous(abi_data *data, const CFI_cdesc_t *array, const char *name)
 {
     *data = (abi_data){.address = abi_place(array)};
-    return is_contiguous(array) ? MPI_SUCCESS : MPI_ERR_BUFFER;
+    if (is_contiguous(array))
+        return MPI_SUCCESS;
+    return abi_error(MPI_ERR_BUFFER, "%s is a section of %lld elements of %zu bytes with gaps, but must be contiguous",
+                     name, (long long)elements(array), array->elem_len);
 }
 
 /* Copies between a section and contiguous memory. */
@@ -161,13 +189,15 @@ void abi_copy_back(const CFI_cdesc_t *array, const void *copied)
     copy(array, array->rank, array->base_addr, &from, 1);
 }
 
-int abi_shared(abi_data *data, const CFI_cdesc_t *array, int copies)
+int abi_shared(abi_data *data, const CFI_cdesc_t *array, const char *name, int copies)
 {
     *data = (abi_data){.address = abi_place(array), .type = data->type};
     if (is_contiguous(array))
         return MPI_SUCCESS;
     if (!copies)
-        return MPI_ERR_UNSUPPORTED_OPERATION;
+        return abi_error(MPI_ERR_UNSUPPORTED_OPERATION,
+                         "%s is a section of %lld elements of %zu bytes, but a persistent collective takes one stride alone",
+                         name, (long long)elements(array), array->elem_len);
     char *to = malloc((size_t)elements(array) * array->elem_len);
     if (!to)
         return MPI_ERR_NO_MEM;
@@ -177,7 +207,7 @@ int abi_shared(abi_data *data, const CFI_cdesc_t *array, int copies)
 }
 
 /* Where neighbours are equally far apart, a type of that extent has every block in its place. */
-int abi_blocks(abi_data *data, const CFI_cdesc_t *array, MPI_Datatype type, int copies)
+int abi_blocks(abi_data *data, const CFI_cdesc_t *array, const char *name, MPI_Datatype type, int copies)
 {
     MPI_Count extent, stride;
     *data = (abi_data){.address = abi_place(array), .type = type};
@@ -186,7 +216,7 @@ int abi_blocks(abi_data *data, const CFI_cdesc_t *array, MPI_Datatype type, int 
     stride = single_stride(array);
     if (stride && per_element(array, type, &extent) == 1)
         return committed(data, MPI_Type_create_resized_c(type, 0, stride, &data->type));
-    return abi_shared(data, array, copies);
+    return abi_shared(data, array, name, copies);
 }
 
 void abi_data_end(abi_data *data, const CFI_cdesc_t *back, int request)

@@ -43,12 +43,13 @@ typedef struct {
     void *few[16];
 } abi_handles;
 
-/* choice.c: each begins a use of memory, and answers a class of errors. */
+/* choice.c: each begins a use of memory, and answers a code of errors. Texts are the arguments' names. */
 void *abi_place(const CFI_cdesc_t *array);
-int abi_own(abi_data *data, const CFI_cdesc_t *array, MPI_Count count, MPI_Datatype type);
-int abi_blocks(abi_data *data, const CFI_cdesc_t *array, MPI_Datatype type, int copies);
-int abi_shared(abi_data *data, const CFI_cdesc_t *array, int copies);
-int abi_contiguous(abi_data *data, const CFI_cdesc_t *array);
+int abi_own(abi_data *data, const CFI_cdesc_t *array, const char *name, const char *count_name, MPI_Count count,
+            const char *type_name, MPI_Datatype type);
+int abi_blocks(abi_data *data, const CFI_cdesc_t *array, const char *name, MPI_Datatype type, int copies);
+int abi_shared(abi_data *data, const CFI_cdesc_t *array, const char *name, int copies);
+int abi_contiguous(abi_data *data, const CFI_cdesc_t *array, const char *name);
 /* Ends it: at once without a request, or else the copy when the request is complete. */
 void abi_data_end(abi_data *data, const CFI_cdesc_t *back, int request);
 void abi_copy_back(const CFI_cdesc_t *array, const void *copy);
@@ -68,6 +69,11 @@ int abi_types(MPI_Datatype **to, const CFI_cdesc_t *buffer, int ranks, const int
 int abi_ranks(MPI_Comm comm);
 int abi_sources(MPI_Comm comm);
 int abi_destinations(MPI_Comm comm);
+/* A code of the class that says this of it from now on; the class itself where the library takes no text. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+int abi_error(int class, const char *format, ...);
 int abi_refuse_comm(MPI_Comm comm, int error);
 int abi_refuse_win(MPI_Win win, int error);
 

@@ -273,7 +273,10 @@ impl Call {
 
     fn choice(&mut self, all: &[Parameter], name: &str, choice: &Choice, is_const: bool) {
         let begin = |text: &mut String, how: &str, more: &str| {
-            let _ = writeln!(text, "    outcome = outcome ? outcome : abi_{how}(&{name}_c, {name}{more});");
+            let _ = writeln!(
+                text,
+                "    outcome = outcome ? outcome : abi_{how}(&{name}_c, {name}, \"{name}\"{more});"
+            );
         };
         let taken = format!("const CFI_cdesc_t *{name}");
         let is_persistent =
@@ -289,7 +292,8 @@ impl Call {
                 return self.pass(taken, &format!("{name}_c.address"));
             }
             Choice::Own { count, datatype } => {
-                begin(&mut self.before, "own", &format!(", *{count}, MPI_Datatype_of(*{datatype})"));
+                let more = format!(", \"{count}\", *{count}, \"{datatype}\", MPI_Datatype_of(*{datatype})");
+                begin(&mut self.before, "own", &more);
                 let narrow = all.iter().any(|other| {
                     other.name == *count && matches!(other.class, Class::Number(Number::Int, _))
                 });
@@ -298,7 +302,8 @@ impl Call {
                 self.replaced.push((datatype.clone(), format!("{name}_c.type")));
             }
             Choice::Blocks { datatype } => {
-                begin(&mut self.before, "blocks", &format!(", MPI_Datatype_of(*{datatype}), {copies}"));
+                let more = format!(", MPI_Datatype_of(*{datatype}), {copies}");
+                begin(&mut self.before, "blocks", &more);
                 self.replaced.push((datatype.clone(), format!("{name}_c.type")));
             }
             Choice::Shared => begin(&mut self.before, "shared", &format!(", {copies}")),
