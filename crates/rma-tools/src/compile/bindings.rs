@@ -118,7 +118,8 @@ impl Sources {
         Ok(format!("{}-{hash:016x}", program.to_string_lossy()))
     }
 
-    /// Compiles beside the place, then puts the folder there by one rename.
+    /// Compiles beside the place, then puts the folder there by one rename. What one that was killed has left there goes first: it has the
+    /// same name, and only the owner of the lock writes there.
     fn compile(
         &self,
         prefix: &Path,
@@ -129,7 +130,9 @@ impl Sources {
         if place.is_dir() {
             return Ok(place.to_owned());
         }
-        let written = place.with_extension(format!("{}.new", std::process::id()));
+        let mut written = place.as_os_str().to_owned();
+        written.push(".new");
+        let written = PathBuf::from(written);
         let failed = |error: io::Error| format!("{}: {error}", written.display());
         let _ = fs::remove_dir_all(&written);
         fs::create_dir_all(&written).map_err(failed)?;
@@ -204,4 +207,32 @@ const START: u64 = 0xcbf2_9ce4_8422_2325;
 /// The hash of Fowler, Noll and Vo: it tells versions apart, and keeps out no attacker.
 fn mixed(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_a_killed_call_has_left_goes() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (folder, compiler) = (scratch.path().join("made"), scratch.path().join("gfortran"));
+        fs::write(&compiler, "#!/bin/sh\n: > \"made-by-$$\"\n").unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+        let name = "gfortran-12.2-0123";
+        let lock = Lock::take(&folder, name).unwrap();
+        fs::create_dir(folder.join(format!("{name}.new"))).unwrap();
+        fs::write(folder.join(format!("{name}.new/half")), "").unwrap();
+        let sources = Sources { folder: scratch.path().to_owned(), c: Vec::new(), hash: START };
+        let made = sources.compile(scratch.path(), &[compiler.into()], &folder.join(name), &lock).unwrap();
+        let names = |folder: &Path| {
+            let entries = fs::read_dir(folder).unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&folder), [OsString::from(name), format!("{name}.lock").into()]);
+        assert!(!names(&made).contains(&"half".into()) && names(&made).len() == 3);
+    }
 }
