@@ -281,6 +281,12 @@ unsafe impl Channel for OfiChannel {
         self.contact(peer).map(drop)
     }
 
+    fn give_up(&mut self, peer: Peer, cause: &str) {
+        self.reservation = None;
+        self.life.give_up(peer, cause);
+        self.is_news_due = true;
+    }
+
     fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure> {
         assert!((1..=self.limits.packet).contains(&len), "a packet of {len} bytes");
         self.reservation = None;

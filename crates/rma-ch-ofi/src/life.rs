@@ -47,6 +47,11 @@ impl Life {
         self.send_waiting();
     }
 
+    /// The peer is lost, as others have found; that comes as news.
+    pub(crate) fn give_up(&mut self, peer: Peer, cause: &str) {
+        self.channel.give_up(peer, cause);
+    }
+
     fn send_waiting(&mut self) -> bool {
         let before = self.waiting.len();
         let mut left = VecDeque::new();

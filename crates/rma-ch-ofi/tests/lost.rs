@@ -46,6 +46,10 @@ unsafe impl Channel for Cut {
         self.0.connect(peer)
     }
 
+    fn give_up(&mut self, peer: Peer, cause: &str) {
+        self.0.give_up(peer, cause);
+    }
+
     fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure> {
         self.0.reserve(peer, lane, len)
     }
@@ -287,4 +291,18 @@ fn a_body_that_is_read_in_place_ends_with_its_peer() {
     assert_eq!(sent, Ok(Room::Granted));
     job.until("the first byte", &[0, 1], |_| is_begun(own));
     job.give_up(own, &[Event::Failed(Peer(1))]);
+}
+
+/// Rank 1 is silent from then on.
+#[test]
+fn a_peer_whose_machine_is_lost_is_failed_at_once_and_others_stay() {
+    let Some(mut job) = Job::new() else { return };
+    job.ranks[0].0.give_up(Peer(1), "as the test wishes");
+    let begin = Instant::now();
+    job.until("the report", &[0], |job| job.ranks[0].1.events.contains(&Event::Failed(Peer(1))));
+    assert!(begin.elapsed() < AT_ONCE, "after {:?}", begin.elapsed());
+    let refused = job.ranks[0].0.connect(Peer(1)).unwrap_err();
+    assert!(refused.detail.contains("as the test wishes"), "{refused}");
+    job.ping(2, 0);
+    job.ping(0, 2);
 }

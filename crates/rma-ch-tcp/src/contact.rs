@@ -332,6 +332,24 @@ impl TcpChannel {
         self.work_lists.read.push(place);
     }
 
+    /// Gives up a peer whose machine is lost, as others have found: neither a dial nor a confirmation is waited for.
+    pub(crate) fn abandon(&mut self, peer: Peer, cause: &str) {
+        if peer == self.identity.me || peer.0 >= self.identity.size {
+            return;
+        }
+        let detail = format!("process {peer} is gone before there was a connection: {cause}");
+        let gone = Failure { kind: FailureKind::Dead, detail };
+        let Some(place) = self.peers.find(peer) else {
+            let place = self.peers.add(peer, Link::Left);
+            return self.fail(place, gone);
+        };
+        match &self.peers[place].link {
+            Link::Connected(_) => self.cannot_write(place, io::Error::other(cause)),
+            Link::Dialing(_) => self.fail(place, gone),
+            Link::Left | Link::Failed(_) => {}
+        }
+    }
+
     /// There is a connection: it is looked at from now on.
     pub(crate) fn watch_for_silence(&mut self) {
         if let Some(limit) = self.limits.ack_timeout

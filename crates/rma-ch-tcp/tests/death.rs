@@ -4,7 +4,7 @@ mod common;
 
 use common::{Book, LIMIT, Rank, drive, settings};
 use rma_ch_tcp::{TcpChannel, TcpConfig};
-use rma_core::channel::{BulkToken, Channel, FailureKind, Lane};
+use rma_core::channel::{BulkToken, Channel, Closing, Failure, FailureKind, Lane};
 use rma_core::ids::Peer;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -127,5 +127,44 @@ fn a_sender_that_is_killed_is_failed_after_what_came() {
     assert_eq!((log.failed.len(), log.failed[0].1.kind), (1, FailureKind::Dead));
     if log.bodies.is_empty() {
         assert!(log.failed[0].1.detail.contains("gone"), "{}", log.failed[0].1);
+    }
+}
+
+/// A stopped process stands in for a machine that says nothing: its system confirms, but it reads nothing and closes nothing.
+#[test]
+fn a_peer_that_is_given_up_is_failed_behind_what_came_and_not_waited_for() {
+    let (rank, mut victim) = survivor("sends");
+    let mut ranks = [rank];
+    drive(&mut ranks, "the head", |r| !r[0].log.heads.is_empty());
+    ranks[0].send_bulk(1, Lane::Request, &BODY, 1);
+    drive(&mut ranks, "the buffers between to be full", |r| (0..100).all(|_| r[0].poll().is_idle()));
+    ranks[0].channel.give_up(Peer(1), "as the test wishes");
+    drive(&mut ranks, "the report", |r| !r[0].log.failed.is_empty());
+    let log = &ranks[0].log;
+    assert_eq!(log.packets, [(Peer(1), Lane::Request, b"before".to_vec())]);
+    assert_eq!((log.sent.as_slice(), log.failed.len()), (&[BulkToken(1)][..], 1));
+    let Failure { kind, detail } = &log.failed[0].1;
+    assert!(*kind == FailureKind::Dead && detail.contains("as the test wishes"), "{detail}");
+    assert_eq!(ranks[0].channel.close(), Closing::Closed);
+    victim.child.kill().unwrap();
+}
+
+/// Its address is of no machine (RFC 5737): a dial would take as long as the system lets it.
+#[test]
+fn a_peer_that_is_given_up_before_there_was_a_connection_is_not_dialled() {
+    for is_dialled in [false, true] {
+        let book = Book::default();
+        *book.lock().unwrap() = vec![String::new(), "203.0.113.1:9".to_owned()];
+        let mut rank = Rank::new(TcpChannel::bind(settings(0, 2, TcpConfig::default(), &book)).unwrap());
+        if is_dialled && rank.channel.connect(Peer(1)).is_err() {
+            // A machine without a route says so at once.
+            continue;
+        }
+        rank.channel.give_up(Peer(1), "as the test wishes");
+        let _ = rank.poll();
+        assert_eq!(rank.log.failed.len(), 1, "{is_dialled}");
+        assert!(rank.log.failed[0].1.detail.contains("as the test wishes"), "{:?}", rank.log.failed);
+        assert!(rank.channel.connect(Peer(1)).is_err());
+        assert_eq!(rank.channel.close(), Closing::Closed);
     }
 }

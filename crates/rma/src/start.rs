@@ -161,8 +161,8 @@ fn watch(start: &Arc<dyn Start>, runtime: &Arc<Runtime>) -> Result<(bool, Notice
     // As for the herald.
     let (asked, asks) = (Arc::downgrade(runtime), Arc::downgrade(start));
     let on_notice = move |notice| match notice {
-        Notice::Death(rank) => {
-            messenger.hear_of_death(Peer(rank));
+        Notice::Death(rank) | Notice::HostLost(rank) => {
+            messenger.hear_of_death(Peer(rank), notice == Notice::HostLost(rank));
             engine.wake();
         }
         Notice::Report(number) => answering::begin(number, asked.clone(), asks.clone()),

@@ -6,9 +6,9 @@ mod common;
 
 use common::{Run, Running, rmarun};
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const RANK: &str = env!("CARGO_BIN_EXE_rma-test-rank");
 const WORLD: &str = env!("CARGO_BIN_EXE_rma-test-world");
@@ -357,7 +357,10 @@ struct Cable {
 
 impl Cable {
     fn lay() -> Option<Self> {
-        let names = [0, 1].map(|end| format!("rma{}-{end}", std::process::id()));
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let names = [0, 1].map(|end| format!("rma{}-{number}{end}", std::process::id()));
         let [a, b] = &names;
         let lines = format!(
             "ip netns add {a} && ip netns add {b} && \
@@ -379,19 +382,53 @@ impl Drop for Cable {
     }
 }
 
+impl Cable {
+    /// Starts a job whose launcher and ranks of the host `10.78.0.1` are on one machine, and those of `10.78.0.2` on the other one.
+    fn start(&self, words: &[&str], variables: &[(&str, &str)]) -> (Agent, Running) {
+        let [a, b] = &self.names;
+        let agent = Agent::new(&format!("shift\nexec ip netns exec {b} \"$@\"\n"));
+        let inner = agent.command(words[0], &words[1..]);
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", a]).arg(RMARUN).args(inner.get_args());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.envs(variables.iter().copied());
+        (agent, Running::start(command))
+    }
+
+    fn pull(&self) {
+        let status = Command::new("ip").args(["-n", &self.names[1], "link", "set", "c", "down"]).status();
+        assert!(status.unwrap().success());
+    }
+}
+
 #[test]
 fn a_world_on_two_machines_communicates_over_their_network() {
     let Some(cable) = Cable::lay() else {
         eprintln!("skipped: network namespaces cannot be made here");
         return;
     };
-    let [a, b] = &cable.names;
-    let agent = Agent::new(&format!("shift\nexec ip netns exec {b} \"$@\"\n"));
-    let inner = agent.command("10.78.0.1:2,10.78.0.2:2", &[WORLD, "collectives"]);
-    let mut command = Command::new("ip");
-    command.args(["netns", "exec", a]).arg(RMARUN).args(inner.get_args());
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let run = Running::start(command).finish();
+    let (_agent, running) = cable.start(&["10.78.0.1:2,10.78.0.2:2", WORLD, "collectives"], &[]);
+    let run = running.finish();
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
     assert_eq!(run.text().matches(" is done\n").count(), 4);
+}
+
+/// The launcher knows it first: the connection alone would be given up after half a minute.
+#[test]
+fn ranks_do_not_wait_for_bytes_to_reach_a_host_that_is_lost() {
+    let Some(cable) = Cable::lay() else {
+        eprintln!("skipped: network namespaces cannot be made here");
+        return;
+    };
+    let words = ["10.78.0.1:2,10.78.0.2", "-n", "3", "--on-failure", "continue", WORLD, "rounds_until_lost"];
+    let (_agent, mut running) = cable.start(&words, &[("RMA_HOST_TIMEOUT", "2")]);
+    let mut first = [0; 7];
+    running.child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(first, *b"rounds\n");
+    cable.pull();
+    send(proxy(&running), Signal::STOP);
+    let cut = Instant::now();
+    let run = running.finish();
+    assert!(cut.elapsed() < 2 * SOON, "after {:?}: {run:?}", cut.elapsed());
+    assert_eq!((run.code, run.text().matches("ProcFailed").count()), (Some(69), 2), "{run:?}");
 }

@@ -330,6 +330,10 @@ unsafe impl Channel for TcpChannel {
         self.contact(peer).map(|_| ())
     }
 
+    fn give_up(&mut self, peer: Peer, cause: &str) {
+        self.abandon(peer, cause);
+    }
+
     fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure> {
         assert!((1..=self.limits.packet).contains(&len), "a packet of {len} bytes");
         self.reservation = None;

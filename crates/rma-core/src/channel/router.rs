@@ -81,6 +81,10 @@ unsafe impl Channel for Router {
         self.part(peer).connect(peer)
     }
 
+    fn give_up(&mut self, peer: Peer, cause: &str) {
+        self.part(peer).give_up(peer, cause);
+    }
+
     fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure> {
         let part = (self.route)(peer);
         self.reserved = None;

@@ -183,6 +183,10 @@ unsafe impl Channel for Tracer {
         self.inner.connect(peer)
     }
 
+    fn give_up(&mut self, peer: Peer, cause: &str) {
+        self.inner.give_up(peer, cause);
+    }
+
     fn reserve(&mut self, peer: Peer, lane: Lane, len: usize) -> Result<Room, Failure> {
         self.reserved = None;
         let room = self.inner.reserve(peer, lane, len)?;

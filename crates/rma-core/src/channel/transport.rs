@@ -64,6 +64,13 @@ pub unsafe trait Channel: Send {
     /// When the peer has failed, or cannot be named.
     fn connect(&mut self, peer: Peer) -> Result<(), Failure>;
 
+    /// Gives a peer up whose machine is lost, as others have found for this `cause`: a later poll hands over what has arrived from
+    /// it, then [`Sink::failed`], and nothing waits for a word of its system. A channel that hears of lost machines at once anyway
+    /// need only look after it, which is what this does.
+    fn give_up(&mut self, peer: Peer, cause: &str) {
+        let _ = (self.connect(peer), cause);
+    }
+
     /// Asks for room for a small packet of exactly `len` bytes. After [`Room::Granted`] the caller fills and commits.
     ///
     /// # Errors

@@ -373,7 +373,7 @@ impl World {
             }
             Move::Tell(rank, victim) => {
                 self.to_tell.remove(&(rank, victim));
-                self.net.messengers[rank as usize].hear_of_death(Peer(victim));
+                self.net.messengers[rank as usize].hear_of_death(Peer(victim), false);
             }
             Move::Cut(rank, victim) => {
                 self.to_cut.remove(&(rank, victim));

@@ -338,10 +338,10 @@ impl Job {
         let answers = self.server.gone(rank as u32);
         // A rank that does not read its answers is refused when it asks again.
         let _ = self.answer(answers);
-        let has_failed = failure.is_some();
+        let (has_failed, host_is_lost) = (failure.is_some(), matches!(failure, Some(Failure::HostLost(_))));
         self.blame.ended(rank, failure, Instant::now());
         if has_failed && self.goes_on() {
-            let notices = self.server.died(rank as u32);
+            let notices = self.server.died(rank as u32, host_is_lost);
             let _ = self.answer(notices);
         }
         if has_failed && self.goes_on() && !self.is_wished(Instant::now()) {

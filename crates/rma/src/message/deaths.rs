@@ -7,7 +7,8 @@
 //! | another process, by packet or a collective slot ([`Messenger::hear_of_loss`]) | contact is made with the dead |
 //!
 //! Messages and windows of the dead end when the channel says so, behind everything that the dead had sent.
-//! So contact is made with a process that is only reported dead. Where the launcher does not report a death
+//! So contact is made with a process that is only reported dead; but where its machine is lost, so is what had not
+//! arrived, and the channel is told to give it up. Where the launcher does not report a death
 //! to all, each process passes it on once, to those that are powers of two away: all learn of it while fewer
 //! have died than each has such peers.
 //!
@@ -48,6 +49,8 @@ pub(super) struct Deaths {
     known: Vec<Peer>,
     /// Those that the channels are to be asked about.
     to_ask: Vec<Peer>,
+    /// Those that the channels are not to wait for: their machines are lost.
+    to_give_up: Vec<Peer>,
     /// Whether others hear of a death by this process.
     passes_on: bool,
     /// The processes of each communicator in use, and how many handles it has.
@@ -135,10 +138,14 @@ impl State {
     /// whether there were any.
     pub(super) fn look_after_dead(&mut self, channel: &mut dyn Channel) -> bool {
         self.hear();
-        if self.deaths.to_ask.is_empty() {
+        let Deaths { to_ask, to_give_up, .. } = &mut self.deaths;
+        if to_ask.is_empty() && to_give_up.is_empty() {
             return false;
         }
-        for peer in std::mem::take(&mut self.deaths.to_ask) {
+        for peer in std::mem::take(to_give_up) {
+            channel.give_up(peer, "its host is lost, as the launcher tells");
+        }
+        for peer in std::mem::take(to_ask) {
             // A channel that refuses has told why before.
             let _ = channel.connect(peer);
         }
@@ -148,8 +155,11 @@ impl State {
     pub(super) fn hear(&mut self) {
         let reported = std::mem::take(&mut *self.signs.reported.lock());
         let (size, me) = (self.size, self.me);
-        for peer in reported.into_iter().filter(|peer| peer.0 < size && *peer != me) {
+        for (peer, is_cut_off) in reported.into_iter().filter(|(peer, _)| peer.0 < size && *peer != me) {
             self.first_lost.get_or_insert(peer);
+            if is_cut_off {
+                self.deaths.to_give_up.push(peer);
+            }
             self.on_death(peer, Teller::Others);
         }
     }
@@ -236,11 +246,11 @@ impl State {
 }
 
 impl Messenger {
-    /// The launcher reports that a process has died. The caller makes the engine step afterwards, and may
+    /// The launcher reports that a process has died, perhaps with its machine. The caller makes the engine step afterwards, and may
     /// hold any lock: a step that makes contact asks the launcher for an address, with the state's lock held,
     /// and may read of a death then.
-    pub(crate) fn hear_of_death(&self, peer: Peer) {
-        self.signs().reported.lock().push(peer);
+    pub(crate) fn hear_of_death(&self, peer: Peer, is_cut_off: bool) {
+        self.signs().reported.lock().push((peer, is_cut_off));
         // The step that takes this back looks into the list afterwards.
         self.signs().is_due.store(true, Relaxed);
     }

@@ -122,8 +122,8 @@ pub(super) struct Signs {
     /// Whether the lent receive is not posted any more: a wait for it asks the state only then. Written under
     /// the state's lock; without meaning while there is no such receive.
     pub(super) lent_has_moved: AtomicBool,
-    /// Dead processes that no step has seen yet. Its lock is held for no longer than to add or take them.
-    pub(super) reported: Mutex<Vec<Peer>>,
+    /// Dead processes that no step has seen yet, and whether their machines are lost. Its lock is held for no longer than to add or take them.
+    pub(super) reported: Mutex<Vec<(Peer, bool)>>,
     /// Whether any process is known to be dead or lost, or any communicator revoked.
     pub(super) has_losses: AtomicBool,
     /// Whether a thread that is about to sleep is to greet others first.

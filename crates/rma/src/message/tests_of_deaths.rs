@@ -28,7 +28,7 @@ fn a_collective_of_the_dead_ends_whichever_rank_it_waits_for_and_others_go_on() 
     let mut barriers = [&of_dead[..], &of_living].map(|peers| Barrier::new(link(&messenger, peers)));
     assert!(barriers.iter_mut().all(|barrier| barrier.step().unwrap().is_none()));
     // Rank 0 hears from rank 3 of either, which lives.
-    messenger.hear_of_death(Peer(5));
+    messenger.hear_of_death(Peer(5), false);
     messenger.lock().hear();
     let error = barriers[0].step().unwrap_err();
     assert!(error.class() == ErrorClass::ProcFailed && error.to_string().contains("process 5"), "{error}");
@@ -42,11 +42,11 @@ fn what_is_no_death_is_not_noted() {
     let messenger = messenger();
     let all = Group::of(7, Rank(0), &[0, 1, 2, 3, 4, 5, 6, 7].map(Peer));
     for peer in [0, 8, u32::MAX] {
-        messenger.hear_of_death(Peer(peer));
+        messenger.hear_of_death(Peer(peer), false);
     }
     messenger.lock().hear();
     assert!(messenger.check_circle(&all).is_ok());
-    messenger.hear_of_death(Peer(7));
+    messenger.hear_of_death(Peer(7), false);
     messenger.lock().hear();
     assert!(messenger.check_circle(&all).is_err());
     assert!(messenger.check_circle(&Group::of(7, Rank(0), &[0, 1].map(Peer))).is_ok());

@@ -15,6 +15,8 @@ use rma_core::Result;
 pub enum Notice {
     /// This rank has died.
     Death(u32),
+    /// This rank is lost with its host: nothing of it is under way any more.
+    HostLost(u32),
     /// The launcher wants the facts of the report of this number.
     Report(u64),
 }
@@ -38,7 +40,10 @@ impl Notice {
     /// The notice that a line is, if it is one.
     pub(super) fn of(line: &Line) -> Option<Self> {
         match line.command() {
-            DEATH => line.number("rank").ok().map(Self::Death),
+            DEATH => {
+                let kind = if line.get("host").is_some() { Self::HostLost } else { Self::Death };
+                line.number("rank").ok().map(kind)
+            }
             REPORT => line.number("number").ok().map(Self::Report),
             _ => None,
         }

@@ -62,7 +62,7 @@ pub struct Server {
     watching: Vec<bool>,
     /// Ranks that answer when they are asked what they wait for.
     listening: Vec<bool>,
-    dead: Vec<u32>,
+    dead: Vec<Line>,
     /// A rank has begun to leave a job that ends with the first death: all of them leave so.
     has_to_end: bool,
     /// Ranks of each program of the job, in order.
@@ -189,12 +189,13 @@ impl Server {
         self.end_barrier()
     }
 
-    /// Takes note that a rank has died, and notifies the ranks that watch.
-    pub fn died(&mut self, rank: u32) -> Answers {
-        self.dead.push(rank);
+    /// Takes note that a rank has died, perhaps with its host, and notifies the ranks that watch.
+    pub fn died(&mut self, rank: u32, host_is_lost: bool) -> Answers {
+        let death = death(rank, host_is_lost);
+        self.dead.push(death.clone());
         let is_notified =
             |other: &u32| self.watching[*other as usize] && self.phase(*other) == Phase::Running;
-        (0..self.phases.len() as u32).filter(is_notified).map(|other| (other, death(rank))).collect()
+        (0..self.phases.len() as u32).filter(is_notified).map(|other| (other, death.clone())).collect()
     }
 
     /// Asks all ranks that answer what they wait for, in the report of this number.
@@ -217,7 +218,7 @@ impl Server {
     /// A rank wants to learn of deaths, past and to come; an extension of this project.
     fn watch(&mut self, rank: u32) -> Answers {
         self.watching[rank as usize] = true;
-        let known = self.dead.iter().map(|dead| (rank, death(*dead)));
+        let known = self.dead.iter().map(|death| (rank, death.clone()));
         std::iter::once((rank, Line::new("watching").with("rc", 0))).chain(known).collect()
     }
 
@@ -303,8 +304,9 @@ impl Server {
     }
 }
 
-fn death(rank: u32) -> Line {
-    Line::new(DEATH).with("rank", rank)
+fn death(rank: u32, host_is_lost: bool) -> Line {
+    let line = Line::new(DEATH).with("rank", rank);
+    if host_is_lost { line.with("host", "lost") } else { line }
 }
 
 fn place(phase: Phase) -> &'static str {
@@ -408,10 +410,10 @@ mod tests {
             ask(&mut server, rank, INIT);
         }
         assert_eq!(ask(&mut server, 0, "cmd=watch"), "0:cmd=watching rc=0;");
-        assert_eq!(server.died(2), [(0, Line::new("death").with("rank", 2))]);
+        assert_eq!(server.died(2, false), [(0, Line::new("death").with("rank", 2))]);
         assert_eq!(ask(&mut server, 1, "cmd=watch"), "1:cmd=watching rc=0;1:cmd=death rank=2;");
         ask(&mut server, 0, "cmd=finalize");
-        assert_eq!(server.died(1), [(1, Line::new("death").with("rank", 1))]);
+        assert_eq!(server.died(1, true), [(1, Line::new("death").with("rank", 1).with("host", "lost"))]);
     }
 
     #[test]

@@ -65,6 +65,19 @@ fn rounds_until(world: &World, file: &str) -> rma::Result<()> {
     Ok(())
 }
 
+/// Sums until a rank is lost; says when there was contact, and the end.
+fn rounds_until_lost(world: &World) {
+    let mut has_said = false;
+    let error = loop {
+        match world.allreduce(ReduceOp::Sum, &[1u64]) {
+            Ok(_) if std::mem::replace(&mut has_said, true) => {}
+            Ok(_) => println!("rounds"),
+            Err(error) => break error,
+        }
+    };
+    println!("{:?}", error.class());
+}
+
 fn main() -> rma::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let text = |i: usize| arguments.get(i).map_or("", String::as_str);
@@ -131,6 +144,8 @@ fn main() -> rma::Result<()> {
         }
         // Rounds for ever, until a rank is killed.
         "rounds_until" => rounds_until(&world, text(1))?,
+        // Rounds until a rank is lost.
+        "rounds_until_lost" => rounds_until_lost(&world),
         "rounds" => loop {
             let sum = world.allreduce(ReduceOp::Sum, &[1u64])?;
             assert_eq!(sum, [u64::from(world.size())]);
