@@ -432,3 +432,26 @@ fn ranks_do_not_wait_for_bytes_to_reach_a_host_that_is_lost() {
     assert!(cut.elapsed() < 2 * SOON, "after {:?}: {run:?}", cut.elapsed());
     assert_eq!((run.code, run.text().matches("ProcFailed").count()), (Some(69), 2), "{run:?}");
 }
+
+/// The launcher reaches both halves, so that each would end well by itself.
+#[test]
+fn halves_of_a_job_that_have_lost_each_other_do_not_end_well() {
+    let Some(cable) = Cable::lay() else {
+        eprintln!("skipped: network namespaces cannot be made here");
+        return;
+    };
+    let words =
+        ["10.78.0.1:2,10.78.0.2:2", "-n", "4", "--on-failure", "continue", WORLD, "rounds_until_lost"];
+    let variables = [("RMA_TCP_ACK_TIMEOUT", "1"), ("RMA_TCP_KEEPALIVE", "1")];
+    let (_agent, mut running) = cable.start(&words, &variables);
+    let mut first = [0; 7];
+    running.child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    cable.pull();
+    let run = running.finish();
+    // Ranks that wait for one that has left the collective are told that.
+    let [failed, left] = ["ProcFailed", "ProcAborted"].map(|class| run.text().matches(class).count());
+    assert_eq!((run.code, failed + left), (Some(69), 4), "{run:?}");
+    let line = run.stderr.lines().last().unwrap();
+    assert!(line.starts_with("rmarun: rank") && line.contains(" on 10.78.0.1 and rank"), "{run:?}");
+    assert!(line.contains(" on 10.78.0.2 have lost each other, and went on apart"), "{run:?}");
+}

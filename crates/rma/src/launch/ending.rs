@@ -7,7 +7,7 @@ use super::blame::Verdict;
 use super::frames::Frame;
 use super::job::Job;
 use super::options::OnFailure;
-use super::outcome::Failure;
+use super::outcome::{Failure, HOST_LOST};
 use super::reporting::DEADLOCKED;
 use crate::pmi::Phase;
 
@@ -106,6 +106,24 @@ impl Job {
 
     /// All ranks have ended: names those that failed, if that is still to be reported.
     pub(super) fn conclude(&mut self) {
+        self.conclude_failures();
+        let is_well = self.wish.is_none() && self.blame.failed_ranks().is_empty();
+        if is_well && matches!(self.state, State::Running) {
+            self.tell_cuts();
+        }
+    }
+
+    /// All that is left went on to the end, but perhaps not together.
+    fn tell_cuts(&mut self) {
+        let host = |rank: usize| self.plan.host(rank as u32).to_owned();
+        let lines = self.cuts.lines(host);
+        lines.iter().for_each(|line| self.stderr.say(line));
+        if !lines.is_empty() && self.exit_code == 0 {
+            self.exit_code = HOST_LOST as u8;
+        }
+    }
+
+    fn conclude_failures(&mut self) {
         let failed = self.blame.failed_ranks();
         if failed.is_empty() || [TIMED_OUT, DEADLOCKED, CANNOT_WRITE].contains(&self.exit_code) {
             return;

@@ -4,6 +4,7 @@
 //! happens, no process of the job is left when [`main`] returns or the launcher dies.
 
 use super::blame::Blame;
+use super::cuts::Cuts;
 use super::ending::{CANNOT_WRITE, State};
 use super::guard::{Guard, reap_adopted};
 use super::options::{OnFailure, Options};
@@ -21,7 +22,7 @@ use super::stragglers::{self, Mark};
 use super::waits::report::{Reason, Reports};
 use crate::config::Configuration;
 use crate::descriptors::raise_limit;
-use crate::pmi::{Answers, Event, JOB_PREFIX, LineError, ON_FAILURE_KEY, SECRET_KEY, Secret, Server};
+use crate::pmi::{Answers, Event, JOB_PREFIX, LineError, ON_FAILURE_KEY, Phase, SECRET_KEY, Secret, Server};
 
 use mio::{Events, Poll, Token};
 use rustix::process::{Pid, Signal};
@@ -64,6 +65,7 @@ pub(super) struct Job {
     pub(super) state: State,
     ends_at: Option<Instant>,
     pub(super) blame: Blame,
+    pub(super) cuts: Cuts,
     /// When it is known at the latest which rank has failed.
     pub(super) judge_at: Option<Instant>,
     /// Ranks whose failure has been reported.
@@ -168,6 +170,7 @@ impl Job {
             state: State::Running,
             ends_at,
             blame: Blame::new(ranks),
+            cuts: Cuts::default(),
             judge_at: None,
             reported: Vec::new(),
             must_end: false,
@@ -285,7 +288,12 @@ impl Job {
                 }
                 Ok((_, Event::Stuck)) => self.want_report(Reason::Wait, Instant::now()),
                 Ok((_, Event::Said(said))) => self.reports.hear(rank as u32, said),
-                Ok((_, Event::Lost(other))) => self.blame.lost(rank, other as usize),
+                Ok((_, Event::Lost(other))) => {
+                    if other < self.ranks.len() as u32 && self.server.phase(other) == Phase::Running {
+                        self.cuts.note(rank, other as usize);
+                    }
+                    self.blame.lost(rank, other as usize);
+                }
                 Ok((_, Event::Left(other))) => self.blame.left(rank, other as usize),
                 Ok((_, Event::Abort { code, because: Some(suspect), .. })) => {
                     let failure = Failure::Aborted(code);

@@ -7,6 +7,7 @@
 mod binding;
 mod blame;
 mod child;
+mod cuts;
 mod ending;
 mod frames;
 mod guard;

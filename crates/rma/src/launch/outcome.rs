@@ -28,7 +28,7 @@ pub(super) enum Failure {
 }
 
 /// Exit status when a host is lost, or cannot be reached (sysexits: `EX_UNAVAILABLE`).
-const HOST_LOST: i32 = 69;
+pub(super) const HOST_LOST: i32 = 69;
 
 impl Failure {
     /// What is wrong with a process that ended like this, if anything is.

@@ -68,6 +68,11 @@ impl Plan {
         (!self.is_here[host]).then(|| self.hosts[host].name.as_str())
     }
 
+    /// The name of the rank's host.
+    pub(super) fn host(&self, rank: u32) -> &str {
+        &self.hosts[self.seats[rank as usize].host].name
+    }
+
     /// The rank's place among those of its host.
     pub(super) fn place(&self, rank: u32) -> u32 {
         self.seats[rank as usize].place

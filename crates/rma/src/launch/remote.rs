@@ -423,7 +423,7 @@ impl Job {
 }
 
 /// Ranks in words: ranges of ascending numbers.
-fn list(ranks: &[usize]) -> String {
+pub(super) fn list(ranks: &[usize]) -> String {
     let runs = ranks.chunk_by(|a, b| a + 1 == *b);
     let runs: Vec<String> = runs
         .map(|run| match run {
