@@ -98,6 +98,15 @@ fn programs_have_variables_directories_arguments_and_output_as_on_one_host() {
 }
 
 #[test]
+fn variables_about_a_host_are_those_of_the_host() {
+    let agent = Agent::new("shift\nSLURMD_NODENAME=there exec \"$@\"\n");
+    let mut command = agent.command("localhost,b", &["sh", "-c", "echo $PMI_RANK $SLURMD_NODENAME"]);
+    command.env("SLURMD_NODENAME", "here");
+    let run = Running::start(command).finish();
+    assert_eq!(run.sorted_lines(), ["0 here", "1 there"], "{run:?}");
+}
+
+#[test]
 fn long_output_and_input_pass_whole() {
     let agent = agent();
     let mut command = agent.command("a,b", &["sh", "-c", "wc -c; head -c 3000000 /dev/zero"]);
@@ -237,7 +246,10 @@ fn a_side_that_is_silent_is_lost_to_the_other() {
     );
     launcher.wait_for(0, "sleep");
     send(launcher.child.id() as i32, Signal::CONT);
-    assert_eq!(launcher.finish().code, Some(69));
+    let run = launcher.finish();
+    assert_eq!(run.code, Some(69));
+    let why = ": nothing was heard from the launcher for 2 s; its ranks here were ended";
+    assert!(run.stderr.lines().any(|line| line.starts_with("rmarun on ") && line.ends_with(why)), "{run:?}");
     paused.wait_for(1, "sleep");
     send(paused.child.id() as i32, Signal::CONT);
     send(paused.child.id() as i32, Signal::TERM);

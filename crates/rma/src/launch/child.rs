@@ -163,7 +163,7 @@ pub(super) fn die_with_this(command: &mut Command) {
 /// Whether a variable says something about a host or a session there, not about the job.
 fn is_of_host(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
-    name == b"HOSTNAME" || name.starts_with(b"SSH_")
+    name == b"HOSTNAME" || name == b"SLURMD_NODENAME" || name.starts_with(b"SSH_")
 }
 
 /// Where people watch the job, for programs that draw: the terminal that this process's standard error is, if it is one.

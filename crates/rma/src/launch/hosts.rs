@@ -21,7 +21,11 @@ pub struct Host {
 
 /// All hosts of a job, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hosts(Vec<Host>);
+pub struct Hosts {
+    all: Vec<Host>,
+    /// How many ranks the job gets that does not say it, if that is less than there are slots.
+    ranks: Option<u32>,
+}
 
 impl Hosts {
     /// Reads `a,b:2,[::1]:3`, as `--hosts` takes it.
@@ -60,7 +64,7 @@ impl Hosts {
             });
             host.and_then(|host| hosts.add(host)).map_err(|why| format!("line {}: {why}", at + 1))?;
         }
-        if hosts.0.is_empty() { Err("it names no host".to_owned()) } else { Ok(hosts) }
+        if hosts.all.is_empty() { Err("it names no host".to_owned()) } else { Ok(hosts) }
     }
 
     /// The hosts of the allocation that this process runs in, if it runs in one: of Slurm, or of PBS.
@@ -71,7 +75,13 @@ impl Hosts {
         let set = |name: &str| look_up(name).filter(|value| !value.is_empty());
         if let Some(list) = set("SLURM_JOB_NODELIST") {
             let tasks = set("SLURM_TASKS_PER_NODE");
-            return Self::of_slurm(&list, tasks.as_deref()).map(Some);
+            let mut hosts = Self::of_slurm(&list, tasks.as_deref())?;
+            // With a limit per node all nodes have as many tasks, and together perhaps more than were asked for.
+            if let Some(text) = set("SLURM_NTASKS") {
+                let ranks = count(&text).map_err(|why| format!("SLURM_NTASKS: {why}"))?;
+                hosts.ranks = Some(ranks).filter(|ranks| *ranks < hosts.slots());
+            }
+            return Ok(Some(hosts));
         }
         let Some(path) = set("PBS_NODEFILE") else { return Ok(None) };
         let text =
@@ -102,12 +112,17 @@ impl Hosts {
 
     /// The hosts in order.
     pub fn all(&self) -> &[Host] {
-        &self.0
+        &self.all
     }
 
     /// Slots of all hosts.
     pub fn slots(&self) -> u32 {
-        self.0.iter().map(|host| host.slots).sum()
+        self.all.iter().map(|host| host.slots).sum()
+    }
+
+    /// Ranks of a job that does not say how many.
+    pub fn ranks(&self) -> u32 {
+        self.ranks.unwrap_or_else(|| self.slots())
     }
 
     fn add(&mut self, host: Host) -> Result<(), String> {
@@ -115,9 +130,9 @@ impl Hosts {
         if slots > MOST {
             return Err(format!("{slots} slots of all hosts are too many: at most {MOST}"));
         }
-        match self.0.iter_mut().find(|known| known.name == host.name) {
+        match self.all.iter_mut().find(|known| known.name == host.name) {
             Some(known) => known.slots += host.slots,
-            None => self.0.push(host),
+            None => self.all.push(host),
         }
         Ok(())
     }
@@ -270,6 +285,19 @@ mod tests {
         ] {
             assert!(Hosts::of_slurm(list, tasks).is_err(), "{list} {tasks:?}");
         }
+        let salloc = |tasks: &str| {
+            let set = [
+                ("SLURM_JOB_NODELIST", "n[1-2]"),
+                ("SLURM_TASKS_PER_NODE", "3(x2)"),
+                ("SLURM_NTASKS", tasks),
+            ];
+            let find = |name: &str| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            Hosts::of_allocation(&find).map(|hosts| hosts.unwrap().ranks())
+        };
+        assert_eq!([salloc("5"), salloc("6"), salloc("9"), salloc("")], [5, 6, 6, 6].map(Ok));
+        assert!(salloc("0").unwrap_err().contains("SLURM_NTASKS"));
         let file = std::env::temp_dir().join(format!("rma-pbs-{}", std::process::id()));
         std::fs::write(&file, "a\na\nb\n").unwrap();
         let pbs = |name: &str| (name == "PBS_NODEFILE").then(|| file.to_str().unwrap().to_owned());

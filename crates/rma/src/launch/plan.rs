@@ -37,9 +37,9 @@ impl Plan {
             && !options.says_ranks
             && options.more.is_empty()
         {
-            options.first.ranks = hosts.slots();
+            options.first.ranks = hosts.ranks();
         }
-        let (ranks, here) = (options.ranks(), names_of_this_host());
+        let (ranks, here) = (options.ranks(), name_of_this_host());
         let hosts = match hosts {
             Some(hosts) => hosts.all().to_vec(),
             None => vec![Host { name: "localhost".to_owned(), slots: ranks }],
@@ -115,7 +115,7 @@ impl Plan {
     }
 }
 
-fn names_of_this_host() -> String {
+pub(super) fn name_of_this_host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 

@@ -11,6 +11,7 @@ use super::guard::{Guard, reap_adopted};
 use super::job::SYSTEM_ERROR;
 use super::outbox::{Outbox, set_nonblocking};
 use super::output::copy_of;
+use super::plan::name_of_this_host;
 use super::proxied_rank::{Input, ProxiedRank};
 use super::rank::{Source, TURN};
 use super::remote::BEATS;
@@ -26,7 +27,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -76,6 +77,8 @@ struct Proxy {
     silence: Duration,
     /// The launcher is stopped, so that it says nothing.
     may_be_silent: bool,
+    /// It has said nothing for too long although it is not.
+    is_launcher_silent: bool,
     beat_at: Instant,
 }
 
@@ -118,6 +121,7 @@ fn run(mut connection: Connection) -> io::Result<()> {
         }
     }
     proxy.close();
+    proxy.tell_silence();
     Ok(())
 }
 
@@ -230,6 +234,7 @@ impl Proxy {
             stalled: Vec::new(),
             silence: Duration::from_millis(u64::from(start.silence_ms.max(100))),
             may_be_silent: false,
+            is_launcher_silent: false,
             beat_at: Instant::now(),
         }))
     }
@@ -393,8 +398,18 @@ impl Proxy {
         if is_late(self) {
             self.hear(); // this process may have been stopped
         }
-        let is_lost = !self.may_be_silent && is_late(self);
-        self.connection.has_ended || self.connection.outbox.is_closed() || is_lost
+        self.is_launcher_silent = !self.may_be_silent && is_late(self);
+        self.connection.has_ended || self.connection.outbox.is_closed() || self.is_launcher_silent
+    }
+
+    /// Says why everything here has ended, if the launcher cannot: by the agent's standard error, which leads past it. Last, since
+    /// what reads there may have stopped too.
+    fn tell_silence(&self) {
+        if self.is_launcher_silent && !self.connection.has_ended {
+            let (host, seconds) = (name_of_this_host(), self.silence.as_secs());
+            let why = format!("nothing was heard from the launcher for {seconds} s");
+            let _ = writeln!(io::stderr(), "rmarun on {host}: {why}; its ranks here were ended");
+        }
     }
 
     fn time_to_sleep(&self) -> Duration {
