@@ -93,7 +93,8 @@ pub struct TcpSettings {
     pub listen: IpAddr,
     /// Sizes and time-outs.
     pub config: TcpConfig,
-    /// Answers what [`crate::TcpChannel::address`] said in the process of that number; asked at the first contact.
+    /// Answers what [`crate::TcpChannel::address`] said in the process of that number, behind which `@` and the name of its machine may
+    /// stand, for messages; asked at the first contact.
     pub directory: Directory,
 }
 

@@ -66,9 +66,10 @@ impl TcpChannel {
             detail: format!("the address of process {peer} is not known: {cause}"),
         };
         let text = (self.directory)(peer).map_err(|error| unknown(error.to_string()))?;
+        let (address, machine) = text.split_once('@').map_or((&*text, None), |(at, name)| (at, Some(name)));
         let address: SocketAddr =
-            text.parse().map_err(|_| unknown(format!("{text:?} is no IP address and port")))?;
-        Dial::begin(peer, address, &self.limits)
+            address.parse().map_err(|_| unknown(format!("{text:?} is no IP address and port")))?;
+        Dial::begin(peer, address, machine, &self.limits)
     }
 
     /// Goes on with the dials and unauthenticated connections where something has happened, and with those whose time is over.

@@ -34,6 +34,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Dial {
     peer: Peer,
     address: SocketAddr,
+    /// The address in words, with the machine's name if it is known.
+    place: String,
     stage: Stage,
     /// No attempt begins after this.
     give_up_at: Instant,
@@ -72,11 +74,17 @@ impl Dial {
     ///
     /// # Errors
     /// When the system refuses a socket.
-    pub(crate) fn begin(peer: Peer, address: SocketAddr, limits: &Limits) -> Result<Self, Failure> {
+    pub(crate) fn begin(
+        peer: Peer,
+        address: SocketAddr,
+        machine: Option<&str>,
+        limits: &Limits,
+    ) -> Result<Self, Failure> {
         let now = Instant::now();
         let mut dial = Self {
             peer,
             address,
+            place: machine.map_or_else(|| address.to_string(), |name| format!("{address} ({name})")),
             stage: Stage::Pausing,
             give_up_at: now + limits.connect_timeout,
             pause: FIRST_PAUSE,
@@ -148,7 +156,7 @@ impl Dial {
                                 kind: FailureKind::Unreachable,
                                 detail: format!(
                                     "process {peer} cannot be reached at {}: {reason}",
-                                    self.address
+                                    self.place
                                 ),
                             });
                         }
@@ -157,7 +165,7 @@ impl Dial {
                                 kind: FailureKind::Protocol,
                                 detail: format!(
                                     "process {peer} could not be authenticated at {}: {reason}",
-                                    self.address
+                                    self.place
                                 ),
                             });
                         }
@@ -248,7 +256,7 @@ impl Dial {
         let error = socket::explain(error);
         Failure {
             kind: FailureKind::Unreachable,
-            detail: format!("process {} cannot be reached at {}: {error}", self.peer, self.address),
+            detail: format!("process {} cannot be reached at {}: {error}", self.peer, self.place),
         }
     }
 }

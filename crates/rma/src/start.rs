@@ -16,7 +16,7 @@ use crate::config::{Configuration, Listen, RuntimeConfig};
 use crate::host::{HostSettings, NodeMemory, Places, RuntimeHost, huge_pages};
 use crate::join::{self, Notice, Notices, Start};
 use crate::message::{Absence, Messenger};
-use crate::network::{Candidates, Choice};
+use crate::network::{Candidates, Choice, machine_name};
 use crate::no_peers::NoPeers;
 use crate::pmi::Secret;
 use crate::runtime::{Parts, Runtime};
@@ -44,7 +44,8 @@ pub(crate) struct Started {
 /// Under this key rank 0 publishes the secret where the start tells none.
 const SECRET_KEY: &str = "rma-secret-of-rank";
 
-/// Under this key rank 0 publishes what all ranks go by: letters of [`OVERSUBSCRIBED`] and [`SUMMED`], or `-`.
+/// Under this key rank 0 publishes what all ranks go by: letters of [`OVERSUBSCRIBED`] and [`SUMMED`], and behind a semicolon what is
+/// to be alike.
 const JOB_KEY: &str = "rma-job";
 /// Ranks outnumber cores where rank 0 runs: it selects the algorithms of collectives.
 const OVERSUBSCRIBED: char = 'c';
@@ -72,7 +73,7 @@ pub(crate) fn start(
     names: Vec<String>,
     given: Option<Arc<dyn Start>>,
 ) -> Result<Started> {
-    let mut configuration = Configuration::read(look_up)?;
+    let configuration = Configuration::read(look_up)?;
     channels::load(&configuration.runtime.channel_plugin)?;
     let start = match given {
         Some(start) => start,
@@ -81,6 +82,22 @@ pub(crate) fn start(
             join::from_environment(look_up, Duration::from_secs(*launcher_timeout_s), pmix_lib)?
         }
     };
+    let (rank, is_alone) = (start.rank(), start.size() == 1);
+    let joined = join_job(start, configuration, (look_up, names));
+    joined.map_err(|error| if is_alone { error } else { of_rank(rank, &error) })
+}
+
+/// An error of a rank before it is part of the job: the others, and the launcher, know it by nothing else.
+fn of_rank(rank: u32, error: &Error) -> Error {
+    let at = machine_name().map_or_else(String::new, |name| format!(" on {name}"));
+    Error::new(error.class(), error.call(), format!("process {rank}{at}: {}", error.cause()))
+}
+
+fn join_job(
+    start: Arc<dyn Start>,
+    mut configuration: Configuration,
+    (look_up, names): (LookUp<'_>, Vec<String>),
+) -> Result<Started> {
     let identity = identity(&*start, &configuration)?;
     let (me, size, places) = (identity.me, identity.size, &identity.places);
     log::set_rank(me.0);
@@ -94,6 +111,10 @@ pub(crate) fn start(
         configuration.engine.spin_us = 0;
     }
     let plan = Plan::choose(&configuration.runtime.channel, look_up);
+    if me == Peer(0) && places.has_remotes() {
+        let unmet = plan.unmet(&configuration.runtime.channel, Distance::Remote, look_up);
+        unmet.iter().for_each(|line| eprintln!("rma: warning: {line}"));
+    }
     if configuration.runtime.debug {
         huge_pages::want_line();
     }
@@ -105,8 +126,9 @@ pub(crate) fn start(
         // Before the first meeting: after it all ranks get the same answer.
         launcher.outlive()?;
     }
-    let is_summed = meet(&*start, &messenger, is_oversubscribed, configuration.observer.stats)?;
-    agree(&*start, &plan)?;
+    let letters = [(is_oversubscribed, OVERSUBSCRIBED), (configuration.observer.stats, SUMMED)];
+    let is_summed = meet(&*start, &messenger, letters, &alike(&configuration))?;
+    agree(&*start, &plan, &configuration, look_up)?;
     let direct = configuration.runtime.direct && plan.is_direct;
     let tells = start.overseer().map(|_| Arc::downgrade(&start));
     let tell_stuck = tells.map(|start| {
@@ -139,18 +161,35 @@ pub(crate) fn start(
     Ok(Started { runtime, start, notices, is_summed })
 }
 
+/// What must be the same in all processes, and is found out by nothing else: a rank takes no more from another one than that may
+/// send by its own numbers, and ranks that place each other differently wait for each other in vain.
+fn alike(configuration: &Configuration) -> String {
+    let Configuration { runtime, engine, message, .. } = configuration;
+    format!(
+        "RMA_CREDITS={};RMA_MESSAGE_WINDOW={};RMA_RANKS_PER_NODE={}",
+        engine.credits, message.window_bytes, runtime.ranks_per_node
+    )
+}
+
 /// Meets all ranks, behind which addresses are found; says whether rank 0 sums up at the end.
-fn meet(start: &dyn Start, messenger: &Messenger, is_oversubscribed: bool, is_summed: bool) -> Result<bool> {
+fn meet(start: &dyn Start, messenger: &Messenger, letters: [(bool, char); 2], alike: &str) -> Result<bool> {
     if start.size() == 1 {
-        return Ok(is_summed);
+        return Ok(letters.contains(&(true, SUMMED)));
     }
     if start.rank() == 0 {
-        let letters = [(is_oversubscribed, OVERSUBSCRIBED), (is_summed, SUMMED)];
         let told: String = letters.iter().filter(|(is, _)| *is).map(|(_, letter)| letter).collect();
-        start.put(JOB_KEY, if told.is_empty() { "-" } else { &told })?;
+        start.put(JOB_KEY, &format!("{told};{alike}"))?;
     }
     start.fence()?;
     let told = start.get(0, JOB_KEY)?.unwrap_or_default();
+    let (told, of_rank_0) = told.split_once(';').unwrap_or((&told, alike));
+    let mut pairs = alike.split(';').zip(of_rank_0.split(';'));
+    if let Some((own, other)) = pairs.find(|(own, other)| own != other) {
+        let (own, other) = (own.replace('=', " is "), other.rsplit('=').next().unwrap_or_default());
+        let cause =
+            format!("{own} on this rank and {other} on process 0, but must be the same in all processes");
+        return Err(Error::new(ErrorClass::Arg, "init", cause));
+    }
     messenger.set_oversubscribed(told.contains(OVERSUBSCRIBED));
     Ok(told.contains(SUMMED))
 }
@@ -190,7 +229,7 @@ fn tell_absences(start: &Arc<dyn Start>, messenger: &Messenger) {
 }
 
 /// All ranks reach each other in the same way, which is that of rank 0.
-fn agree(start: &dyn Start, plan: &Plan) -> Result<()> {
+fn agree(start: &dyn Start, plan: &Plan, configuration: &Configuration, look_up: LookUp<'_>) -> Result<()> {
     if start.size() == 1 {
         return Ok(());
     }
@@ -198,10 +237,11 @@ fn agree(start: &dyn Start, plan: &Plan) -> Result<()> {
     if own == first {
         return Ok(());
     }
+    let refusals = Plan::refusals(&configuration.runtime.channel, Distance::Remote, look_up);
+    let refused = if refusals.is_empty() { String::new() } else { format!(" ({})", refusals.join("; ")) };
     let cause = format!(
-        "process {} would use {own} within and between nodes, but process 0 {first}: set RMA_CHANNEL alike on all nodes to \
-         what all of them have (rma-info --channels)",
-        start.rank()
+        "this rank would use {own} within and between nodes{refused}, but process 0 {first}: set RMA_CHANNEL alike on all \
+         nodes to what all of them have (rma-info --channels)"
     );
     Err(Error::new(ErrorClass::Other, "init", cause))
 }

@@ -128,7 +128,15 @@ fn a_program_brings_a_channel_of_its_own() {
     assert_eq!(opened(2, "tcp,x_own", ""), (Some(0), 0, String::new()));
     assert_eq!(opened(2, "x_own,tcp", "all"), (Some(0), 0, String::new()));
     let (code, _, said) = opened(2, "x_own,tcp", "1");
-    assert!(code != Some(0) && said.contains("process 1 would use tcp/tcp"), "{said}");
+    assert!(
+        code != Some(0)
+            && said.contains(
+                ": this rank would use tcp/tcp within and between nodes (x_own: as the test wishes), but"
+            ),
+        "{said}"
+    );
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert!(said.contains(&format!("process 1 on {}: ", name.trim())), "{said}");
     let (code, _, said) = opened(2, "x_other", "");
     assert!(code != Some(0) && said.contains("has registered a channel x_other"), "{said}");
     let variables = [("RMA_CHANNEL", "shm,ofi"), ("RMA_OFI_LIB", "/no/such.so"), ("RMA_RANKS_PER_NODE", "1")];
@@ -336,6 +344,34 @@ fn forked_children_leave_the_job_to_their_parent() {
             assert_eq!(run.stderr.matches(&reported).count(), refused, "{path:?}: {run:?}");
         }
         assert_eq!(run.stderr.lines().count(), 2 * refused, "{path:?}: {run:?}");
+    }
+}
+
+#[test]
+fn a_provider_that_cannot_be_had_is_told_of_once() {
+    let wish = ("RMA_OFI_PROVIDER", "nowhere");
+    let told =
+        "rma: warning: RMA_OFI_PROVIDER is nowhere, but ofi cannot be had here and tcp is used instead: ";
+    let apart = run(2, "window", &[wish, PATHS[5][0]]);
+    assert_eq!((apart.code, apart.stderr.lines().count()), (Some(0), 1), "{apart:?}");
+    assert!(apart.stderr.starts_with(told), "{apart:?}");
+    // Without another node there is no use for it.
+    assert_good(&run(2, "window", &[wish]));
+}
+
+/// What is checked nowhere else. Rank 1 has the default.
+#[test]
+fn numbers_that_must_be_alike_and_are_not_are_named_at_the_start() {
+    for (name, value, default) in [
+        ("RMA_CREDITS", "8", "64"),
+        ("RMA_MESSAGE_WINDOW", "1000", "65536"),
+        ("RMA_RANKS_PER_NODE", "1", "0"),
+    ] {
+        let set = format!("{name}={value}");
+        let words = ["-n", "1", "-x", &set, WORLD, "window", ":", "-n", "1", WORLD, "window"];
+        let run = Running::start(rmarun(words)).finish();
+        let why = format!("{name} is {default} on this rank and {value} on process 0, but must be the same");
+        assert!(run.code != Some(0) && run.stderr.contains(&why), "{run:?}");
     }
 }
 

@@ -37,6 +37,12 @@ pub trait ChannelKind: Send + Sync {
         false
     }
 
+    /// What the user has set that asks for this channel beside `RMA_CHANNEL`, as a clause.
+    fn wish(&self, look_up: LookUp<'_>) -> Option<String> {
+        let _ = look_up;
+        None
+    }
+
     /// What there is of it in this process's surroundings.
     ///
     /// # Errors

@@ -27,6 +27,10 @@ impl ChannelKind for Ofi {
         })
     }
 
+    fn wish(&self, look_up: LookUp<'_>) -> Option<String> {
+        Some(format!("RMA_OFI_PROVIDER is {}", look_up("RMA_OFI_PROVIDER")?.trim()))
+    }
+
     fn probe(&self, look_up: LookUp<'_>) -> Result<String, String> {
         let config = OfiConfig::read(look_up).map_err(|error| error.cause().to_owned())?;
         probe(&config)

@@ -47,6 +47,28 @@ impl Plan {
         asked.iter().filter_map(why).collect()
     }
 
+    /// Wishes for channels that come before the one of this distance and cannot be had here, each in a sentence.
+    pub fn unmet(&self, preference: &Preference, distance: Distance, look_up: LookUp<'_>) -> Vec<String> {
+        self.unmet_among(&kinds(), preference, distance, look_up)
+    }
+
+    fn unmet_among(
+        &self,
+        kinds: &[&'static dyn ChannelKind],
+        preference: &Preference,
+        distance: Distance,
+        look_up: LookUp<'_>,
+    ) -> Vec<String> {
+        let Some(used) = self.of(distance).map(|kind| kind.name()) else { return Vec::new() };
+        let asked = candidates(kinds, preference, distance, look_up);
+        let before = asked.into_iter().take_while(|kind| kind.name() != used);
+        let sentence = |kind: &'static dyn ChannelKind| {
+            let (wish, why) = (kind.wish(look_up)?, kind.probe(look_up).err()?);
+            Some(format!("{wish}, but {} cannot be had here and {used} is used instead: {why}", kind.name()))
+        };
+        before.filter_map(sentence).collect()
+    }
+
     /// That of this distance.
     pub fn of(&self, distance: Distance) -> Option<&'static dyn ChannelKind> {
         match distance {
@@ -120,6 +142,10 @@ mod tests {
             self.0 == "shm"
         }
 
+        fn wish(&self, look_up: LookUp<'_>) -> Option<String> {
+            look_up(self.0).map(|value| format!("{} is {value}", self.0))
+        }
+
         fn probe(&self, _: LookUp<'_>) -> Result<String, String> {
             if self.3 { Ok(String::new()) } else { Err("missing".to_owned()) }
         }
@@ -151,6 +177,28 @@ mod tests {
         ] {
             let plan = Plan::choose_among(KINDS, &Preference::from(preference), &|_| None);
             assert_eq!((plan.word().as_str(), plan.is_direct), (word, is_direct), "{preference}");
+        }
+    }
+
+    #[test]
+    fn a_wish_that_cannot_be_had_is_told_and_others_are_not() {
+        let unmet = |preference: &str, wished: &'static str| {
+            let (preference, look_up) =
+                (Preference::from(preference), move |name: &str| (name == wished).then(|| "1".to_owned()));
+            Plan::choose_among(KINDS, &preference, &look_up).unmet_among(
+                KINDS,
+                &preference,
+                Distance::Remote,
+                &look_up,
+            )
+        };
+        let told = "absent is 1, but absent cannot be had here and tcp is used instead: missing";
+        assert_eq!(unmet("auto", "absent"), [told]);
+        assert_eq!(unmet("shm,absent,tcp", "absent"), [told]);
+        for (preference, wished) in
+            [("auto", "dear"), ("auto", "none"), ("tcp,absent", "absent"), ("absent", "absent")]
+        {
+            assert_eq!(unmet(preference, wished), [""; 0], "{preference} {wished}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The line of the TCP channel.
 
 use super::kind::{ChannelKind, Distance, LookUp, Opening};
+use crate::network::machine_name;
 use rma_ch_tcp::{TcpChannel, TcpConfig, TcpSettings};
 use rma_core::Result;
 use rma_core::channel::Channel;
@@ -42,7 +43,8 @@ impl ChannelKind for Tcp {
         };
         let channel = TcpChannel::bind(settings)
             .map_err(|cause| Opening::refused(&format!("listening on {listen}"), &cause))?;
-        opening.publish(&channel.address())?;
+        let at = machine_name().map_or_else(String::new, |name| format!("@{name}"));
+        opening.publish(&(channel.address() + &at))?;
         Ok(Box::new(channel))
     }
 }

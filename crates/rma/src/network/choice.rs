@@ -87,6 +87,13 @@ impl Candidates {
     }
 }
 
+/// This machine's name, for messages on other machines: none that does not fit into a word.
+pub(crate) fn machine_name() -> Option<String> {
+    let name = rustix::system::uname().nodename().to_str().ok()?.to_owned();
+    let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (!name.is_empty() && name.bytes().all(is_fine)).then_some(name)
+}
+
 /// The addresses that this machine's name stands for, as far as the system knows.
 fn own_name() -> Vec<IpAddr> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -6,7 +6,7 @@ mod choice;
 mod interfaces;
 mod prefix;
 
-pub(crate) use choice::{Candidates, Choice};
+pub(crate) use choice::{Candidates, Choice, machine_name};
 #[cfg(feature = "launcher")]
 pub(crate) use interfaces::is_own_address;
 pub use prefix::Network;
