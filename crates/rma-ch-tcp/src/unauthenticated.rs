@@ -13,6 +13,7 @@ use crate::handshake::{Answerer, Identity, Refusal, check_start};
 use crate::seal::Keys;
 use rma_core::ids::Peer;
 use slab::Slab;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -39,7 +40,7 @@ struct Incoming {
     deadline: Instant,
     /// From then on it makes way for others.
     makes_way_at: Instant,
-    from: Option<SocketAddr>,
+    from: Origin,
 }
 
 #[derive(Debug)]
@@ -86,7 +87,7 @@ impl Unauthenticated {
         let now = Instant::now();
         let (deadline, makes_way_at) = (now + limits.handshake_timeout, now + BEFORE_HELLO);
         let exchange = Exchange::new(socket);
-        let incoming = Incoming { exchange, stage: Stage::Hello, deadline, makes_way_at, from };
+        let incoming = Incoming { exchange, stage: Stage::Hello, deadline, makes_way_at, from: Origin(from) };
         (self.slots.insert(incoming), deadline)
     }
 
@@ -100,7 +101,7 @@ impl Unauthenticated {
     pub(crate) fn make_way(&mut self, index: usize) {
         if self.slots.contains(index) {
             let incoming = self.slots.remove(index);
-            tracing::debug!(from = ?incoming.from, "a silent connection made way for others");
+            tracing::debug!(from = %incoming.from, "a silent connection made way for others");
         }
     }
 
@@ -123,7 +124,7 @@ impl Unauthenticated {
             Err(Leaving::Ended) => {
                 let incoming = self.slots.remove(index);
                 // Also what a peer does that has found another way.
-                tracing::debug!(from = ?incoming.from, "an incoming connection ended before it authenticated");
+                tracing::debug!(from = %incoming.from, "an incoming connection ended before it authenticated");
                 Heard::Dropped
             }
             Err(Leaving::Wrong(cause)) => {
@@ -145,9 +146,22 @@ impl Unauthenticated {
         self.dropped += 1;
         // Any process can connect: a flood of connections is no flood of lines.
         if self.dropped.is_power_of_two() {
-            tracing::warn!(?from, cause, so_far = self.dropped, "an incoming connection was dropped");
+            tracing::warn!(%from, cause, so_far = self.dropped, "an incoming connection was dropped");
         } else {
-            tracing::debug!(?from, cause, so_far = self.dropped, "an incoming connection was dropped");
+            tracing::debug!(%from, cause, so_far = self.dropped, "an incoming connection was dropped");
+        }
+    }
+}
+
+/// The other end of a connection, for messages: a system need not say it.
+#[derive(Debug)]
+struct Origin(Option<SocketAddr>);
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(address) => address.fmt(f),
+            None => f.write_str("an address that the system does not tell"),
         }
     }
 }

@@ -216,13 +216,19 @@ impl From<&str> for Listen {
     }
 }
 
+/// An address of IPv6 also stands in brackets, where a port may follow.
+fn unbracketed(text: &str) -> &str {
+    let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.filter(|inner| inner.contains(':')).unwrap_or(text)
+}
+
 impl Value for Listen {
     type Range = ();
 
     fn parse(text: &str, (): &()) -> Result<Self, String> {
         match text.trim() {
             "auto" => Ok(Self::Auto),
-            text => match text.parse::<IpAddr>() {
+            text => match unbracketed(text).parse::<IpAddr>() {
                 Ok(address) if !address.is_unspecified() => Ok(Self::At(address)),
                 _ => match text.parse() {
                     Ok(network) => Ok(Self::In(network)),
@@ -274,6 +280,9 @@ mod tests {
             read("RMA_TCP_LISTEN", "::1").unwrap().runtime.tcp_listen,
             Listen::At(IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]))
         );
+        let bracketed = read("RMA_TCP_LISTEN", "[fd77::1]").unwrap().runtime.tcp_listen;
+        assert_eq!(bracketed, Listen::At("fd77::1".parse().unwrap()));
+        assert!(read("RMA_TCP_LISTEN", "[10.0.0.1]").is_err());
         let listen = read("RMA_TCP_LISTEN", "10.77.0.0/16").unwrap().runtime.tcp_listen;
         assert_eq!((listen, &*listen.show()), (Listen::In("10.77.0.0/16".parse().unwrap()), "10.77.0.0/16"));
     }

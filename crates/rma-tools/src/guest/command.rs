@@ -48,8 +48,24 @@ fn become_launcher(program: &OsStr, words: &[OsString], library: &Path) -> Strin
     if launcher == Launcher::Other {
         command.env(VARIABLE, &value);
     }
-    let error = command.args(launcher.words(VARIABLE, &value)).args(words).exec();
+    command.args(launcher.words(VARIABLE, &value));
+    if launcher == Launcher::OpenMpi {
+        // The others hand their environment on to other machines.
+        for (name, value) in ours(std::env::vars_os()) {
+            command.args(launcher.words(&name, &value));
+        }
+    }
+    let error = command.args(words).exec();
     format!("{} cannot be started: {error}", program.display())
+}
+
+/// Variables of this library, but those by which its own launcher marks its processes.
+fn ours(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(String, OsString)> {
+    let is_ours = |name: &String| name.starts_with("RMA_") && !name.starts_with("RMA_JOB");
+    let named = all.filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let mut ours: Vec<_> = named.filter(|(name, _)| is_ours(name)).collect();
+    ours.sort_unstable();
+    ours
 }
 
 /// The guest behind what the user has put in front: a profiler wraps the guest's calls.
@@ -82,6 +98,14 @@ mod tests {
         assert_eq!(in_front(None, library), "/l/librma_guest.so");
         assert_eq!(in_front(Some("".into()), library), "/l/librma_guest.so");
         assert_eq!(in_front(Some("/p.so".into()), library), "/p.so:/l/librma_guest.so");
+    }
+
+    #[test]
+    fn variables_of_this_library_are_handed_on_and_marks_are_not() {
+        let all = [("RMA_LOG", "info"), ("PATH", "/"), ("RMA_GUEST_VERBOSE", "1"), ("RMA_JOB", "1-2")];
+        let found = ours(all.into_iter().map(|(name, value)| (name.into(), value.into())));
+        let expected = [("RMA_GUEST_VERBOSE", "1"), ("RMA_LOG", "info")];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value.into())));
     }
 
     #[test]

@@ -36,10 +36,17 @@ impl Value for Preference {
 
     fn parse(text: &str, (): &()) -> Result<Self, String> {
         let read = Self::from(text);
-        let is_new = |(at, name): (usize, &String)| is_legal(name) && !read.0[..at].contains(name);
-        match read.0.iter().enumerate().all(is_new) {
-            true => Ok(read),
-            false => Err(format!("{} is needed", Self::show_range(&()))),
+        if let Some(unknown) = read.0.iter().find(|name| !is_legal(name)) {
+            let what = if unknown.is_empty() {
+                "a name is missing".to_owned()
+            } else {
+                format!("{unknown} is none")
+            };
+            return Err(format!("{what}; {} is needed", Self::show_range(&())));
+        }
+        match (1..read.0.len()).find(|at| read.0[..*at].contains(&read.0[*at])) {
+            Some(again) => Err(format!("{} stands there twice", read.0[again])),
+            None => Ok(read),
         }
     }
 
@@ -71,9 +78,17 @@ mod tests {
             assert_eq!(read.forced(), forced, "{text}");
             assert_eq!(Preference::parse(&read.show(), &()), Ok(read));
         }
-        for wrong in ["", "smoke", "tcp,", "tcp,smoke", "tcp,tcp", "auto;tcp"] {
+        for (wrong, why) in [
+            ("", "a name is missing"),
+            ("smoke", "smoke is none"),
+            ("tcp,", "a name is missing"),
+            ("tcp,smoke", "smoke is none"),
+            ("auto;tcp", "auto;tcp is none"),
+        ] {
             let error = Preference::parse(wrong, &()).unwrap_err();
+            assert!(error.starts_with(why), "{wrong}: {error}");
             assert!(error.contains("auto, shm, tcp") && error.contains("commas"), "{wrong}: {error}");
         }
+        assert_eq!(Preference::parse("shm,tcp, shm", &()).unwrap_err(), "shm stands there twice");
     }
 }
