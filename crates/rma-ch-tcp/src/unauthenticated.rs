@@ -222,3 +222,15 @@ impl From<io::Error> for Leaving {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Origin;
+
+    #[test]
+    fn the_other_end_is_written_as_an_address() {
+        let address = "[fd77::1]:5".parse().unwrap();
+        assert_eq!(Origin(Some(address)).to_string(), "[fd77::1]:5");
+        assert!(!Origin(None).to_string().contains("None"));
+    }
+}

@@ -141,9 +141,12 @@ fn a_refused_connection_fails_that_peer_only() {
             rank
         })
         .collect();
-    book.lock().unwrap().extend([port.to_string(), "nonsense".to_owned()]);
+    book.lock().unwrap().extend([format!("{port}@far"), "nonsense".to_owned()]);
+    let far = format!("process 2 cannot be reached at {port} (far): ");
     ranks[0].send(1, Lane::Request, b"hello");
-    for (peer, word) in [(2, "refused"), (3, "nonsense"), (4, "book"), (5, "0 to 4"), (0, "this process")] {
+    for (peer, word) in
+        [(2, "refused"), (2, &*far), (3, "nonsense"), (4, "book"), (5, "0 to 4"), (0, "this process")]
+    {
         let _ = ranks[0].channel.connect(Peer(peer));
         let begin = Instant::now();
         drive(&mut ranks, "the failure", |r| r[0].channel.connect(Peer(peer)).is_err());
