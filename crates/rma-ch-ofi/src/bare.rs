@@ -25,8 +25,12 @@ impl Bare {
     ///
     /// # Errors
     /// When libfabric refuses.
-    pub fn open(config: &OfiConfig, listen: Option<IpAddr>, len: usize) -> io::Result<Self> {
-        let mut fabric = Fabric::open(config, listen).map_err(io::Error::other)?;
+    ///
+    /// # Safety
+    /// As [`probe`](crate::probe).
+    pub unsafe fn open(config: &OfiConfig, listen: Option<IpAddr>, len: usize) -> io::Result<Self> {
+        // SAFETY: the caller's promise.
+        let mut fabric = unsafe { Fabric::open(config, listen).map_err(io::Error::other)? };
         let receive = fabric.add_block(len, SLOTS, Purpose::Receive).map_err(io::Error::other)?;
         let send = fabric.add_block(len, SLOTS, Purpose::Send).map_err(io::Error::other)?;
         let posted = (0..SLOTS).all(|slot| fabric.post(SlotName { block: receive, slot }) == Handed::Over);

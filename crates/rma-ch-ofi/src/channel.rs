@@ -109,10 +109,15 @@ impl OfiChannel {
     ///
     /// # Errors
     /// When there is no libfabric, or it has not what is needed.
-    pub fn open(settings: OfiSettings) -> io::Result<Self> {
+    ///
+    /// # Safety
+    /// As [`probe`](crate::probe).
+    pub unsafe fn open(settings: OfiSettings) -> io::Result<Self> {
         let OfiSettings { me, size, listen, config, lower } = settings;
         let limits = Limits::new(&config);
-        let fabric = with_streams_taken(|| Fabric::open(&config, listen).map_err(io::Error::other))?;
+        // SAFETY: the caller's promise.
+        let open = || unsafe { Fabric::open(&config, listen) };
+        let fabric = with_streams_taken(|| open().map_err(io::Error::other))?;
         if fabric.inject_max() < HEADER {
             let (provider, most) = (config.provider.as_str(), fabric.inject_max());
             return Err(io::Error::other(format!(

@@ -74,8 +74,12 @@ pub(crate) struct Done {
 
 impl Fabric {
     /// Opens an endpoint of the provider that the configuration names, on the interface of this address if it goes by addresses.
-    pub(crate) fn open(config: &OfiConfig, listen: Option<IpAddr>) -> Result<Self, String> {
-        let library = Library::load(config.library.as_str(), config.provider.as_str())?;
+    ///
+    /// # Safety
+    /// As [`probe`](crate::probe).
+    pub(crate) unsafe fn open(config: &OfiConfig, listen: Option<IpAddr>) -> Result<Self, String> {
+        // SAFETY: the caller's promise.
+        let library = unsafe { Library::load(config.library.as_str(), config.provider.as_str())? };
         let info = find(&library, config.provider.as_str(), listen)?;
         let mut new = Self {
             library,

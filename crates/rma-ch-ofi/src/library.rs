@@ -4,6 +4,8 @@ use crate::abi::{FabricAttr, FidFabric, Info};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Mutex;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 /// The functions that the library exports. All others are in tables inside its objects.
 #[derive(Clone, Copy)]
@@ -70,16 +72,52 @@ fn defaults(provider: &str, version: (u32, u32)) -> impl Iterator<Item = (&'stat
 /// on another one.
 fn set_defaults(variables: impl Iterator<Item = (&'static str, &'static str)>) {
     let unset = |variable: &str| std::env::var_os(variable).is_none();
-    for (variable, value) in variables.filter(|(variable, _)| unset(variable)) {
-        // SAFETY: once in the life of a process, when it joins its job. Threads of a program that read the environment in C while it
-        // does so break the rules of every library that sets a variable.
-        unsafe { std::env::set_var(variable, value) };
+    let missing: Vec<_> = variables.filter(|(variable, _)| unset(variable)).collect();
+    add_to_environment(&missing);
+}
+
+unsafe extern "C" {
+    /// The list of the process's variables, behind which a null pointer stands.
+    static mut environ: *mut *mut c_char;
+}
+
+/// Adds variables that the environment has not, beside threads that read it: `setenv` gives the list back that a `getenv` of another
+/// thread may be in. Here a longer list takes the place of the old one, which stays for the life of the process.
+fn add_to_environment(variables: &[(&str, &str)]) {
+    let texts = variables.iter().filter_map(|(name, value)| CString::new(format!("{name}={value}")).ok());
+    let added: Vec<*mut c_char> = texts.map(CString::into_raw).collect();
+    if added.is_empty() {
+        return;
+    }
+    // SAFETY: the variable is a pointer, aligned, and lives as long as the process. Other code reads and replaces it as a whole.
+    let list = unsafe { AtomicPtr::from_ptr(&raw mut environ) };
+    loop {
+        let old = list.load(Acquire);
+        let mut new = Vec::new();
+        // SAFETY: null, or a list that ends with a null pointer. A thread that takes a variable out of it meanwhile is at odds with
+        // every other one that reads.
+        unsafe {
+            let mut entry = old;
+            while !entry.is_null() && !(*entry).is_null() {
+                new.push(*entry);
+                entry = entry.add(1);
+            }
+        }
+        new.extend(&added);
+        new.push(std::ptr::null_mut());
+        let new = Box::leak(new.into_boxed_slice()).as_mut_ptr();
+        if list.compare_exchange(old, new, AcqRel, Acquire).is_ok() {
+            return;
+        }
     }
 }
 
 impl Library {
     /// The library of this name. It is loaded once, and never unloaded: its providers have threads.
-    pub(crate) fn load(name: &str, provider: &str) -> Result<Self, String> {
+    ///
+    /// # Safety
+    /// The name is that of libfabric, or of an object that does no harm when it is loaded and asked.
+    pub(crate) unsafe fn load(name: &str, provider: &str) -> Result<Self, String> {
         static LOADED: Mutex<Option<HashMap<String, Library>>> = Mutex::new(None);
         let mut loaded = LOADED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let loaded = loaded.get_or_insert_default();
@@ -90,7 +128,8 @@ impl Library {
         let is_told = || std::env::var_os(CLEANUP.0).is_some_and(|value| value == CLEANUP.1);
         let was_told = !is_loaded(name) || is_told();
         set_defaults(HANDLERS.into_iter());
-        let mut library = Self::open(name)?;
+        // SAFETY: the caller's promise.
+        let mut library = unsafe { Self::open(name)? };
         set_defaults(defaults(provider, library.version()));
         library.keeps_registrations = std::env::var_os(CACHE).is_none_or(|value| value != CACHE_OFF);
         library.closes_removed = was_told && is_told() && cleans_up(provider, library.version());
@@ -98,9 +137,11 @@ impl Library {
         Ok(library)
     }
 
-    fn open(name: &str) -> Result<Self, String> {
+    /// # Safety
+    /// As [`Library::load`].
+    unsafe fn open(name: &str) -> Result<Self, String> {
         let text = CString::new(name).map_err(|_| "the library's name has a zero byte".to_owned())?;
-        // SAFETY: a string; what the library does when it is loaded is its own affair.
+        // SAFETY: a string, and the caller's promise.
         let handle = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             // SAFETY: after a failure this is a string until the next call of the loader on this thread.
@@ -194,6 +235,29 @@ mod tests {
 
     fn names(provider: &str, version: (u32, u32)) -> Vec<&'static str> {
         defaults(provider, version).map(|(variable, _)| variable).collect()
+    }
+
+    #[test]
+    fn variables_are_added_and_a_thread_that_reads_the_list_before_may_go_on() {
+        let name = |round: usize| format!("RMA_TEST_ADDED_{round}");
+        // SAFETY: no other test changes the environment, and lists stay.
+        let list = || unsafe { environ };
+        let entries = |list: *mut *mut c_char| {
+            // SAFETY: as above; it ends with a null pointer.
+            let entry = |at| unsafe { *list.add(at) };
+            (0..).map(entry).take_while(|entry| !entry.is_null()).collect::<Vec<_>>()
+        };
+        let mut lists = Vec::new();
+        for round in 0..50 {
+            lists.push((list(), entries(list())));
+            add_to_environment(&[(&name(round), "1")]);
+        }
+        for (at, (list, before)) in lists.into_iter().enumerate() {
+            assert_eq!(entries(list), before, "list {at}");
+        }
+        assert!((0..50).all(|round| std::env::var(name(round)).is_ok_and(|value| value == "1")));
+        set_defaults([("PATH", "changed")].into_iter());
+        assert!(std::env::var("PATH").is_ok_and(|value| value != "changed"));
     }
 
     #[test]

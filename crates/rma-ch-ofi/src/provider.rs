@@ -11,8 +11,12 @@ use std::ptr::{null, null_mut};
 ///
 /// # Errors
 /// Why there is nothing, and what to do.
-pub fn probe(config: &OfiConfig) -> Result<String, String> {
-    let library = Library::load(config.library.as_str(), config.provider.as_str())?;
+///
+/// # Safety
+/// What the configuration names as libfabric's shared object is that, or an object that does no harm when it is loaded and asked.
+pub unsafe fn probe(config: &OfiConfig) -> Result<String, String> {
+    // SAFETY: the caller's promise.
+    let library = unsafe { Library::load(config.library.as_str(), config.provider.as_str())? };
     let info = find(&library, config.provider.as_str(), None)?;
     // SAFETY: the library's description, with a name where it has one.
     let name = unsafe {

@@ -55,7 +55,8 @@ impl Fixture for Job {
         let open = |(me, lower): (u32, Box<dyn Channel>)| {
             let config = self.config.clone();
             let settings = OfiSettings { me: Peer(me), size: count, listen: Some(address()), config, lower };
-            Box::new(OfiChannel::open(settings).unwrap()) as Box<dyn Channel>
+            // SAFETY: the environment of the tests names libfabric.
+            Box::new(unsafe { OfiChannel::open(settings) }.unwrap()) as Box<dyn Channel>
         };
         (0..count).zip(lower(count)).map(open).collect()
     }
@@ -68,7 +69,8 @@ impl Fixture for Job {
 /// Whether there is a libfabric to test.
 fn is_there() -> bool {
     static SAID: OnceLock<bool> = OnceLock::new();
-    *SAID.get_or_init(|| match probe(&plain()) {
+    // SAFETY: the environment of the tests names libfabric.
+    *SAID.get_or_init(|| match unsafe { probe(&plain()) } {
         Ok(_) => true,
         Err(why) => {
             eprintln!("skipped, with the lower channel in its place: {why}");

@@ -63,7 +63,8 @@ impl Pair {
             from.read_line(&mut line)?;
             Ok(line.trim().to_owned())
         };
-        let mut bare = Bare::open(&config, Some(LISTEN), len)?;
+        // SAFETY: the environment names libfabric.
+        let mut bare = unsafe { Bare::open(&config, Some(LISTEN), len)? };
         let numbers = bare.address().iter().map(u8::to_string).collect::<Vec<_>>().join(" ");
         let theirs = exchange(&numbers)?;
         bare.connect(&theirs.split(' ').map(str::parse).collect::<Result<Vec<u8>, _>>()?)?;
@@ -81,7 +82,8 @@ impl Pair {
         sender.send(exchange(&lower.address())?)?;
         let settings =
             OfiSettings { me: Peer(me), size: 2, listen: Some(LISTEN), config, lower: Box::new(lower) };
-        let channel = Box::new(OfiChannel::open(settings)?);
+        // SAFETY: as above.
+        let channel = Box::new(unsafe { OfiChannel::open(settings)? });
         let start = Instant::now();
         Ok(Self { me, len, bare, channel, arrivals: Arrivals::default(), start })
     }

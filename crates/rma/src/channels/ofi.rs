@@ -33,7 +33,9 @@ impl ChannelKind for Ofi {
 
     fn probe(&self, look_up: LookUp<'_>) -> Result<String, String> {
         let config = OfiConfig::read(look_up).map_err(|error| error.cause().to_owned())?;
-        probe(&config)
+        // SAFETY: the environment names the library, as it names libraries to the loader, or a program that answers for it
+        // (`Builder::may_load`).
+        unsafe { probe(&config) }
     }
 
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Channel>> {
@@ -44,7 +46,8 @@ impl ChannelKind for Ofi {
             config: OfiConfig::read(opening.look_up)?,
             lower: Tcp.open(&opening.below())?,
         };
-        let channel = OfiChannel::open(settings)
+        // SAFETY: as above.
+        let channel = unsafe { OfiChannel::open(settings) }
             .map_err(|cause| Opening::refused("an endpoint of libfabric", &cause))?;
         Ok(Box::new(channel))
     }
