@@ -35,8 +35,7 @@ contains
     integer :: i, j, round
     call MPI_Send_init(a(6:1:-2, 5:1:-2), 9, MPI_INTEGER, next, 3, MPI_COMM_WORLD, requests(1))
     call MPI_Recv_init(b(1:6:2, 6:1:-2), 9, MPI_INTEGER, before, 3, MPI_COMM_WORLD, requests(2))
-    call MPI_Psend_init(parts(12:1:-2), 3, 2_MPI_COUNT_KIND, MPI_INTEGER, next, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &
-        requests(3))
+    call MPI_Psend_init(parts(12:1:-2), 3, 2, MPI_INTEGER, next, 4, MPI_COMM_WORLD, MPI_INFO_NULL, requests(3))
     call MPI_Precv_init(whole(11:1:-2), 2, 3_MPI_COUNT_KIND, MPI_INTEGER, before, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &
         requests(4))
     do round = 1, 4

@@ -2,7 +2,7 @@
 //!
 //! It declares the functions that are asked for, in the order and the groups of the table, each with its
 //! profiling twin. Types are those of the ABI (MPI 5.0, chapter 20): the names of the structures behind
-//! handles matter, because C++ puts them into the names of functions. Deprecated and removed names, and what Fortran needs, are there
+//! handles matter, because C++ puts them into the names of functions. Removed names, and what Fortran needs, are there
 //! for programs that ask for them by a macro.
 
 use super::tables::{Constant, ENUMERATIONS, HANDLES, Kind, Tables};
@@ -83,7 +83,7 @@ const OPT_IN: [(&str, &str, &str); 2] = [
 ];
 /// Asks for `MPI_Fint` and the conversions of handles, which are for an `INTEGER` of 32 bits.
 pub(super) const FORTRAN: &str = "RMA_MPI_FINT";
-/// Asks for the names that the standard has deprecated or removed.
+/// Asks for the names that the standard has removed.
 pub(super) const REMOVED: &str = "RMA_MPI_1";
 
 /// The handles of the tool interface.

@@ -2,7 +2,7 @@
 
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out, len};
-use crate::entry::{entry, entry_of_any};
+use crate::entry::{entry_of_any, forms};
 use crate::errors::{Failure, Raiser};
 use crate::message::partitioned::{Partitions, receive_init, send_init};
 use crate::process::Process;
@@ -10,34 +10,24 @@ use crate::request::{Request, get};
 use rma::{Below, Error, ErrorClass, Result};
 use std::ffi::c_int;
 
-entry! {
-    /// `MPI_Psend_init` (§4.2.1).
-    fn MPI_Psend_init(
-        buf: Memory,
-        partitions: c_int,
-        count: MPI_Count,
-        datatype: MPI_Datatype,
-        dest: c_int,
-        tag: c_int,
-        comm: MPI_Comm,
-        info: MPI_Info,
-        request: Out<MPI_Request>,
-    ) raises Raiser::Comm(comm); |process| {
+forms! {
+    /// `MPI_Psend_init` (§4.2.1), whose count is an `int`, as for all other calls, since an erratum to MPI 5.0.
+    fn MPI_Psend_init | MPI_Psend_init_c(
+        buf: Memory, partitions: c_int, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        info: MPI_Info, request: Out<MPI_Request>,
+    )
+    raises Raiser::Comm(comm); |process| {
+        let count = MPI_Count::from(count);
         send_init(process, &Partitions { buf, partitions, count, datatype }, dest, tag, comm, info, request)
     }
 
     /// `MPI_Precv_init` (§4.2.1).
-    fn MPI_Precv_init(
-        buf: Memory,
-        partitions: c_int,
-        count: MPI_Count,
-        datatype: MPI_Datatype,
-        source: c_int,
-        tag: c_int,
-        comm: MPI_Comm,
-        info: MPI_Info,
-        request: Out<MPI_Request>,
-    ) raises Raiser::Comm(comm); |process| {
+    fn MPI_Precv_init | MPI_Precv_init_c(
+        buf: Memory, partitions: c_int, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm,
+        info: MPI_Info, request: Out<MPI_Request>,
+    )
+    raises Raiser::Comm(comm); |process| {
+        let count = MPI_Count::from(count);
         receive_init(process, &Partitions { buf, partitions, count, datatype }, source, tag, comm, info, request)
     }
 }
