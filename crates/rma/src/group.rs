@@ -6,6 +6,7 @@
 
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result, host};
+use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -40,6 +41,9 @@ enum Members {
     /// Three members at least, at different distances.
     List(Arc<[Peer]>),
 }
+
+/// Up to so many are gone through one by one: to make an index of them takes longer.
+const FEW: usize = 16;
 
 /// The first byte of a written group.
 const STRIDE: u8 = 0;
@@ -124,7 +128,7 @@ impl Group {
         if self == other {
             return Comparison::Identical;
         }
-        let is_member = other.finder();
+        let is_member = other.finder(self.size() as usize);
         match self.size() == other.size() && self.peers().all(|peer| is_member(peer).is_some()) {
             true => Comparison::Similar,
             false => Comparison::Unequal,
@@ -136,28 +140,33 @@ impl Group {
     /// # Errors
     /// `MPI_ERR_RANK` when there is no such rank in this group.
     pub fn translate(&self, ranks: &[u32], other: &Self) -> Result<Vec<Option<u32>>> {
-        let find = other.finder();
-        ranks.iter().map(|rank| Ok(find(self.member("group_translate_ranks", *rank)?))).collect()
+        ranks.iter().copied().map(self.translator(other, ranks.len())).collect()
+    }
+
+    /// What [`Group::translate`] answers for each of some ranks, of which there are `count`.
+    pub fn translator(&self, other: &Self, count: usize) -> impl Fn(u32) -> Result<Option<u32>> {
+        let find = other.finder(count);
+        move |rank| Ok(find(self.member("group_translate_ranks", rank)?))
     }
 
     /// The members of this group, then those of the other one that are not among them.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let find = self.finder();
+        let find = self.finder(other.size() as usize);
         Self::of(self.peers().chain(other.peers().filter(|peer| find(*peer).is_none())))
     }
 
     /// The members of this group that are in the other one, in this group's order.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let find = other.finder();
+        let find = other.finder(self.size() as usize);
         Self::of(self.peers().filter(|peer| find(*peer).is_some()))
     }
 
     /// The members of this group that are not in the other one, in this group's order.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        let find = other.finder();
+        let find = other.finder(self.size() as usize);
         Self::of(self.peers().filter(|peer| find(*peer).is_none()))
     }
 
@@ -252,27 +261,37 @@ impl Group {
     }
 
     /// The members with these ranks, which must be distinct.
-    fn chosen(&self, call: &'static str, ranks: impl Iterator<Item = i64>) -> Result<Vec<Peer>> {
+    fn chosen(&self, call: &'static str, ranks: impl Iterator<Item = i64>) -> Result<SmallVec<[Peer; FEW]>> {
+        let mut chosen = SmallVec::<[Peer; FEW]>::new();
         let mut seen = HashSet::new();
-        let choose = |rank: i64| {
+        for rank in ranks {
             let peer = u32::try_from(rank).ok().and_then(|rank| self.peer(rank));
             let peer = peer.ok_or_else(|| Error::rank_outside(call, "rank", rank, self.size()))?;
-            match seen.insert(rank) {
-                true => Ok(peer),
-                false => Err(Error::new(ErrorClass::Rank, call, format!("rank {rank} is named twice"))),
+            if chosen.len() == FEW {
+                seen.extend(chosen.iter().copied());
             }
-        };
-        ranks.map(choose).collect()
+            let is_new = if chosen.len() < FEW { !chosen.contains(&peer) } else { seen.insert(peer) };
+            if !is_new {
+                return Err(Error::new(ErrorClass::Rank, call, format!("rank {rank} is named twice")));
+            }
+            chosen.push(peer);
+        }
+        Ok(chosen)
     }
 
     fn without(&self, call: &'static str, ranks: impl Iterator<Item = i64>) -> Result<Self> {
-        let left_out: HashSet<Peer> = self.chosen(call, ranks)?.into_iter().collect();
+        let left_out = self.chosen(call, ranks)?;
+        if left_out.len() <= FEW {
+            return Ok(Self::of(self.peers().filter(|peer| !left_out.contains(peer))));
+        }
+        let left_out: HashSet<Peer> = left_out.into_iter().collect();
         Ok(Self::of(self.peers().filter(|peer| !left_out.contains(peer))))
     }
 
-    /// A look-up of ranks that costs the same for every process, however many there are.
-    fn finder(&self) -> impl Fn(Peer) -> Option<u32> + '_ {
-        let ranks = self.index();
+    /// A look-up of ranks for `count` processes, whose costs together grow with their number and that of the members, not with
+    /// the product.
+    fn finder(&self, count: usize) -> impl Fn(Peer) -> Option<u32> + '_ {
+        let ranks = if count.min(self.size() as usize) > FEW { self.index() } else { None };
         move |peer| match &ranks {
             None => self.rank(peer),
             Some(ranks) => ranks.get(&peer).copied(),

@@ -1,4 +1,4 @@
-//! The direct path allocates nothing: counted by an allocator of this test program's own.
+//! The direct path, and looking up few ranks of a group, allocate nothing: counted by an allocator of this test program's own.
 //!
 //! Only the calling thread's allocations count, so what other ranks do meanwhile does not matter.
 
@@ -66,6 +66,28 @@ fn settle(both: &std::sync::Barrier, world: &World) {
 #[test]
 fn allocations_are_counted() {
     assert_eq!(allocations(|| drop(std::hint::black_box(Box::new(1)))), 1);
+}
+
+#[test]
+fn few_ranks_of_a_group_are_looked_up_without_allocation() {
+    let all = World::run_threads(20, |world| Ok(world.members())).unwrap().swap_remove(0);
+    let sixteen: Vec<u32> = (0..16).collect();
+    let uneven = all.incl(&[19, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]).unwrap();
+    for (from, to, ranks) in [
+        (&all, &all, &sixteen[..]),
+        (&uneven, &all, &sixteen),
+        (&all, &uneven, &sixteen),
+        (&all, &uneven, &[0]),
+    ] {
+        let each = || {
+            let translate = from.translator(to, ranks.len());
+            ranks.iter().for_each(|rank| drop(std::hint::black_box(translate(*rank))));
+        };
+        assert_eq!(allocations(each), 0, "{from:?} to {to:?}");
+    }
+    // Only what the group keeps.
+    assert_eq!(allocations(|| drop(all.incl(&[0, 5, 10]))), 0);
+    assert_eq!(allocations(|| drop(all.excl(&sixteen))), 0);
 }
 
 #[test]

@@ -6,7 +6,11 @@ use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group::{GROUPS, comparison, enter, get};
 use rma::{Error, ErrorClass, Group, Result};
+use smallvec::SmallVec;
 use std::ffi::c_int;
+
+/// Lists of at most so many ranks are no allocations.
+const FEW: usize = 16;
 
 entry! {
     /// `MPI_Group_size`.
@@ -33,15 +37,13 @@ entry! {
         group2: MPI_Group,
         ranks2: Out<c_int>,
     ) raises Raiser::None; |_| {
-        let (from, to) = (get(group1)?, get(group2)?);
-        let ranks = ranks1.many("ranks1", number(n)?)?;
-        let known = ranks.iter().copied().filter(|rank| *rank != MPI_PROC_NULL);
-        let mut found = from.translate(&unsigned(known)?, to)?.into_iter();
-        let translated = ranks.iter().map(|rank| match *rank {
-            MPI_PROC_NULL => MPI_PROC_NULL,
-            _ => found.next().flatten().map_or(MPI_UNDEFINED, |rank| rank as c_int),
+        let (from, to, count) = (get(group1)?, get(group2)?, number(n)?);
+        let translate = from.translator(to, count);
+        let translated = ranks1.each("ranks1", count)?.map(|rank| match rank {
+            MPI_PROC_NULL => Ok(MPI_PROC_NULL),
+            _ => Ok(translate(unsigned(rank)?)?.map_or(MPI_UNDEFINED, |rank| rank as c_int)),
         });
-        ranks2.set_all("ranks2", &translated.collect::<Vec<_>>())
+        ranks2.set_all("ranks2", &translated.collect::<Result<SmallVec<[_; FEW]>>>()?)
     }
 
     /// `MPI_Group_union`.
@@ -70,7 +72,7 @@ entry! {
         ranks: In<c_int>,
         newgroup: Out<MPI_Group>,
     ) raises Raiser::None; |_| {
-        enter_into(newgroup, || get(group)?.incl(&unsigned(ranks.many("ranks", number(n)?)?)?))
+        enter_into(newgroup, || get(group)?.incl(&all_unsigned(ranks.each("ranks", number(n)?)?)?))
     }
 
     /// `MPI_Group_excl`.
@@ -80,7 +82,7 @@ entry! {
         ranks: In<c_int>,
         newgroup: Out<MPI_Group>,
     ) raises Raiser::None; |_| {
-        enter_into(newgroup, || get(group)?.excl(&unsigned(ranks.many("ranks", number(n)?)?)?))
+        enter_into(newgroup, || get(group)?.excl(&all_unsigned(ranks.each("ranks", number(n)?)?)?))
     }
 
     /// `MPI_Group_range_incl`.
@@ -123,9 +125,10 @@ fn number(n: c_int) -> Result<usize> {
     usize::try_from(n).map_err(|_| negative(ErrorClass::Arg, "n", n.into()))
 }
 
-fn unsigned(ranks: impl IntoIterator<Item = c_int>) -> Result<Vec<u32>> {
-    let unsigned = |rank: c_int| {
-        u32::try_from(rank).map_err(|_| Error::new(ErrorClass::Rank, "", format!("rank {rank} is negative")))
-    };
-    ranks.into_iter().map(unsigned).collect()
+fn all_unsigned(ranks: impl Iterator<Item = c_int>) -> Result<SmallVec<[u32; FEW]>> {
+    ranks.map(unsigned).collect()
+}
+
+fn unsigned(rank: c_int) -> Result<u32> {
+    u32::try_from(rank).map_err(|_| Error::new(ErrorClass::Rank, "", format!("rank {rank} is negative")))
 }
