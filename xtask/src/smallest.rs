@@ -112,6 +112,7 @@ pub(crate) const PROGRAMS: &[&str] = &[
 #[cfg(test)]
 const SPARED: &[&str] = &[
     "agent",
+    "bad_memory",
     "bugs",
     "compile_fail",
     "contact",

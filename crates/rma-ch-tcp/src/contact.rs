@@ -13,7 +13,7 @@ use crate::readiness::Source;
 use crate::seal::Keys;
 use crate::silence::LOOKS;
 use crate::socket;
-use crate::sys;
+use crate::sys::{self, BadMemory};
 use crate::unauthenticated::Heard;
 use rma_core::Below;
 use rma_core::channel::{Failure, FailureKind};
@@ -389,13 +389,19 @@ impl TcpChannel {
     pub(crate) fn broken(&mut self, place: usize, broken: Broken) {
         let state = &self.peers[place];
         let peer = state.peer;
-        let detail = match &state.link {
-            Link::Connected(Connection { write_error: Some(error), .. }) => {
-                format!("process {peer} is gone: nothing can be sent to it: {error}")
-            }
-            _ => format!("process {peer} {}", broken.cause),
+        let Broken { kind, cause } = match &state.link {
+            Link::Connected(Connection { write_error: Some(error), .. }) => match BadMemory::of(error) {
+                None => Broken { cause: format!("is gone: nothing can be sent to it: {error}"), ..broken },
+                Some(bad) => Broken::by(bad),
+            },
+            _ => broken,
         };
-        self.fail(place, Failure { kind: broken.kind, detail });
+        let failure = Failure { kind, detail: format!("process {peer} {cause}") };
+        if kind == FailureKind::Unreachable {
+            // A call whose memory it is may have ended already, and no other may ask for this peer.
+            tracing::warn!("{failure}");
+        }
+        self.fail(place, failure);
     }
 
     /// Gives a peer up, and notes it.

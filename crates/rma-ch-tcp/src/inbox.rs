@@ -10,7 +10,7 @@
 use crate::config::Limits;
 use crate::frame::{self, Decoder, Step};
 use crate::seal::{Forged, Keys, Opener, RECORD};
-use crate::sys::ReceiveVec;
+use crate::sys::{BadMemory, ReceiveVec};
 use rma_core::channel::{Budget, Delivery, FailureKind, Lane, Placement, Sink};
 use rma_core::datatype::Scatter;
 use rma_core::ids::Peer;
@@ -75,6 +75,16 @@ pub(crate) struct Inbox {
     places: [Option<Scatter>; 2],
     /// Whether that body is a long one.
     are_long: [bool; 2],
+}
+
+impl Broken {
+    /// Memory of this process, not the peer, is at fault. What the peer is owed of a packet cannot be had any more, nor left out.
+    pub(crate) fn by(bad: &BadMemory) -> Self {
+        let cause = format!(
+            "is cut off by an error of this process: {bad}, and the connection stands in the midst of them"
+        );
+        Self { kind: FailureKind::Unreachable, cause }
+    }
 }
 
 impl<'a> Turn<'a> {
@@ -169,10 +179,7 @@ impl Inbox {
                 }
                 Err(_) if self.said_goodbye() => return Ok(Halt::Left),
                 Err(Unread::Failed(error)) => {
-                    return Err(Broken {
-                        kind: FailureKind::Dead,
-                        cause: format!("is gone: the connection is lost: {error}"),
-                    });
+                    return Err(BadMemory::of(&error).map_or_else(|| lost(&error), Broken::by));
                 }
             }
         }
@@ -374,6 +381,10 @@ fn add_place(vector: &mut ReceiveVec<'_>, place: &Scatter, len: usize) {
         place.advance(span.len());
         left -= span.len();
     }
+}
+
+fn lost(error: &io::Error) -> Broken {
+    Broken { kind: FailureKind::Dead, cause: format!("is gone: the connection is lost: {error}") }
 }
 
 fn refused(reason: &'static str) -> Broken {

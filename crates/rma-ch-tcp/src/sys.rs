@@ -5,6 +5,7 @@
 
 use rma_core::mem::{ReadSpan, WriteSpan};
 use smallvec::SmallVec;
+use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -75,7 +76,7 @@ impl<'a> SendVec<'a> {
     pub(crate) fn send(&self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let socket = socket.as_raw_fd();
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-        retried(|| {
+        let sent = retried(|| {
             if let [entry] = self.entries[..] {
                 // SAFETY: the entry is readable memory: bytes borrowed for 'a, or a span whose maker promised that it
                 // is readable while copies of the span are in use. The kernel only reads it.
@@ -88,7 +89,8 @@ impl<'a> SendVec<'a> {
             // SAFETY: the message names the entries of this vector, which are as above; the kernel writes neither to
             // the entries nor to what they name.
             unsafe { libc::sendmsg(socket, &message, flags) }
-        })
+        });
+        sent.map_err(|error| with_place(error, &self.entries, "read"))
     }
 }
 
@@ -137,7 +139,7 @@ impl<'a> ReceiveVec<'a> {
     /// Those of the system, `WouldBlock` when nothing has arrived.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let socket = socket.as_raw_fd();
-        retried(|| {
+        let received = retried(|| {
             if let [entry] = self.entries[..] {
                 // SAFETY: the entry is writable memory: bytes borrowed exclusively for 'a, or a span whose maker
                 // promised that it is writable while copies of the span are in use.
@@ -145,7 +147,8 @@ impl<'a> ReceiveVec<'a> {
             }
             // SAFETY: as above for every entry; their number fits since it is at most `ENTRIES`.
             unsafe { libc::readv(socket, self.entries.as_ptr(), self.entries.len() as libc::c_int) }
-        })
+        });
+        received.map_err(|error| with_place(error, &self.entries, "written"))
     }
 }
 
@@ -184,6 +187,58 @@ pub(crate) fn silence(socket: BorrowedFd<'_>) -> io::Result<Option<Duration>> {
     }
     let owes = info.tcpi_unacked > 0 || info.tcpi_probes > 1;
     Ok(owes.then(|| Duration::from_millis(info.tcpi_last_ack_recv.into())))
+}
+
+/// Memory that a call of the program has named, and that this process cannot access so. It is not the peer's fault.
+#[derive(Debug)]
+pub(crate) struct BadMemory {
+    start: usize,
+    len: usize,
+    access: &'static str,
+}
+
+impl BadMemory {
+    /// What of an error says that, if it does.
+    pub(crate) fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
+impl fmt::Display for BadMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { start, len, access } = self;
+        write!(f, "the {len} bytes at {start:#x} that one of its calls has named cannot be {access} (EFAULT)")
+    }
+}
+
+impl std::error::Error for BadMemory {}
+
+/// An error of a call with these entries; with the entry that it is about, if that is the program's bad memory. The first entry
+/// whose first or last byte cannot be read, else the longest: private bytes are always there, and short.
+#[cold]
+fn with_place(error: io::Error, entries: &[libc::iovec], access: &'static str) -> io::Error {
+    if error.raw_os_error() != Some(libc::EFAULT) {
+        return error;
+    }
+    let is_bad = |entry: &&libc::iovec| {
+        let start = entry.iov_base as usize;
+        [start, start + (entry.iov_len - 1)].iter().any(|at| !is_readable(*at))
+    };
+    let longest = || entries.iter().max_by_key(|entry| entry.iov_len);
+    let Some(entry) = entries.iter().find(is_bad).or_else(longest) else { return error };
+    let bad = BadMemory { start: entry.iov_base as usize, len: entry.iov_len, access };
+    io::Error::new(io::ErrorKind::InvalidInput, bad)
+}
+
+/// Whether the byte at an address can be read; also where the system does not tell.
+fn is_readable(address: usize) -> bool {
+    let mut byte = 0u8;
+    let local = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 1 };
+    // SAFETY: the call writes at most one byte, to a variable that is exclusively borrowed, and answers an error for an address
+    // that is none.
+    let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    read == 1 || io::Error::last_os_error().raw_os_error() != Some(libc::EFAULT)
 }
 
 /// Makes a call again that a signal interrupted.

@@ -9,7 +9,7 @@ use rma_core::channel::{
 };
 use rma_core::datatype::{Gather, Scatter};
 use rma_core::ids::Peer;
-use rma_core::mem::ReadSpan;
+use rma_core::mem::{ReadSpan, WriteSpan};
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -85,6 +85,8 @@ pub struct Log {
     pub sent: Vec<BulkToken>,
     pub writable: Vec<(Peer, Lane)>,
     pub failed: Vec<(Peer, Failure)>,
+    /// Where a body goes that is so long, instead of nowhere.
+    pub place: Option<WriteSpan>,
 }
 
 impl Sink for Log {
@@ -95,7 +97,8 @@ impl Sink for Log {
 
     fn bulk(&mut self, from: Peer, lane: Lane, head: &[u8], body_len: u64) -> Placement {
         self.heads.push((from, lane, head.to_vec(), body_len));
-        Placement::Into(Scatter::discard(body_len))
+        let place = self.place.filter(|span| span.len() as u64 == body_len);
+        Placement::Into(place.map_or_else(|| Scatter::discard(body_len), Scatter::span))
     }
 
     fn bulk_received(&mut self, from: Peer, lane: Lane) {
@@ -137,7 +140,11 @@ impl Rank {
     /// Sends a bulk from memory that is never freed.
     pub fn send_bulk(&mut self, to: u32, lane: Lane, body: &'static [u8], token: u64) {
         // SAFETY: the bytes live and stay as they are for ever.
-        let span = unsafe { ReadSpan::new(body.as_ptr(), body.len()) };
+        self.send_span(to, lane, unsafe { ReadSpan::new(body.as_ptr(), body.len()) }, token);
+    }
+
+    /// Sends a bulk, which has room.
+    pub fn send_span(&mut self, to: u32, lane: Lane, span: ReadSpan, token: u64) {
         let room = self.channel.send_bulk(Peer(to), lane, b"head", Gather::span(span), BulkToken(token));
         assert_eq!(room, Ok(Room::Granted));
     }
@@ -145,6 +152,18 @@ impl Rank {
     pub fn poll(&mut self) -> Polled {
         self.channel.poll(&mut self.log, PLENTY)
     }
+}
+
+/// Memory of which the second half cannot be accessed, for the system to find that out. It is never freed.
+pub fn half(len: usize) -> (ReadSpan, WriteSpan) {
+    let (private, none) = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, libc::PROT_NONE);
+    // SAFETY: asks for memory where the system wants it.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), len, none, private, -1, 0) };
+    // SAFETY: the half of what has just been mapped, which nothing uses yet; where it was not, this fails as well.
+    let opened = unsafe { libc::mprotect(start, len / 2, libc::PROT_READ | libc::PROT_WRITE) };
+    assert_eq!(opened, 0);
+    // SAFETY: no code accesses the second half, only calls of the system get it, which answer an error.
+    unsafe { (ReadSpan::new(start.cast(), len), WriteSpan::new(start.cast(), len)) }
 }
 
 /// The ranks of a new job.
