@@ -180,7 +180,7 @@ static void creation(void)
         FAILS(MPI_Win_allocate(8, units[i], MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_ERR_DISP);
         FAILS(MPI_Win_allocate_shared(8, units[i], MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_ERR_DISP);
     }
-    FAILS(MPI_Win_create(NULL, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_BUFFER);
+    FAILS(MPI_Win_create(NULL, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_BASE);
     FAILS(MPI_Win_create(&in, 8, 1, info, MPI_COMM_WORLD, &win), MPI_ERR_INFO);
     FAILS(MPI_Win_allocate(8, 1, info, MPI_COMM_WORLD, &base, &win), MPI_ERR_INFO);
     FAILS(MPI_Win_allocate_shared(8, 1, info, MPI_COMM_WORLD, &base, &win), MPI_ERR_INFO);

@@ -317,12 +317,13 @@ impl Memory {
         self.writable_at_all(len).ok_or_else(|| self.no_place(name))
     }
 
-    /// The first `len` bytes, for a window to expose: an argument of its own, without a datatype that could have addresses.
+    /// The first `len` bytes, for a window to expose: an argument of its own, without a datatype that could have addresses (MPI 5.0
+    /// §12.6.2 names the class).
     pub(crate) fn exposed(self, name: &str, len: u64) -> Result<WriteSpan> {
         self.writable_at_all(len).ok_or_else(|| {
             let what = if self.0.is_null() { "a null pointer (MPI_BOTTOM)" } else { "MPI_IN_PLACE" };
             let cause = format!("{name} is {what}, where no memory is, but size is {len}");
-            Error::new(ErrorClass::Buffer, "", cause)
+            Error::new(ErrorClass::Base, "", cause)
         })
     }
 

@@ -395,7 +395,7 @@ fn windows_that_cannot_be() {
                 if rank.me == 1 {
                     refused(create(len, unit), class, &words);
                 } else {
-                    refused(create(8, 8), ErrorClass::Other, &["another rank"]);
+                    refused(create(8, 8), ErrorClass::Other, &["rank 1 gave a bad argument", class.name()]);
                 }
             }
             // More than there is, for all or for one.

@@ -33,6 +33,7 @@ mod shared;
 mod started;
 mod target_role;
 mod unordered;
+pub(crate) mod verdict;
 mod window;
 mod windows;
 

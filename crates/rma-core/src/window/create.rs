@@ -17,7 +17,6 @@ use super::calls::Window;
 use super::cells::{Cells, left_out, ranks_of_node, too_short};
 use super::pending::{Pending, unexpected};
 use super::spec::WindowSpec;
-use crate::config;
 use crate::control::{ControlBlock, ControlShape, Holder, NodeDomain, Published, TargetDomain};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorClass, Result};
@@ -27,6 +26,7 @@ use crate::ids::WindowId;
 use crate::notification::Notification;
 use crate::progress::Core;
 use crate::state::indices::Agreement;
+use crate::state::verdict;
 use crate::state::{
     AccessState, Callers, FastSync, FenceGate, Flavor, Hints, MappedTarget, NodeRank, RemoteAccess, Scale,
     Shared, Unordered, WindowState,
@@ -97,10 +97,11 @@ impl WindowCreation {
         let (number, phase) = engine.with(|core| {
             let (windows, state, host) = (&mut core.windows, &mut core.state, engine.host());
             state.needs_step = true;
-            let (alike, shape) = (state.config.alike(), ControlShape::of(&state.config));
+            let shape = ControlShape::of(&state.config);
             let control_len = Notification::control_len(shape, ranks_of_node(host, &group), hints.counters());
-            let mine =
-                [len, !len, unit, !unit, !windows.indices.clock(), u64::from(fault.is_none()), alike, !alike];
+            let alike = verdict::alike(state.config.alike(), spec.flavor());
+            let word = verdict::word(group.me(), spec.flavor(), fault.as_ref());
+            let mine = [len, !len, unit, !unit, !windows.indices.clock(), word, alike, !alike];
             let compare = host.begin_reduce(&group, Combine::Min, &mine)?;
             let (number, offer) = windows.indices.begin();
             let phase = Phase::Together {
@@ -126,8 +127,8 @@ impl WindowCreation {
     /// Advances; gives the window once every rank has it. Progress of the engine is the caller's business.
     ///
     /// # Errors
-    /// The rank's own bad argument; `MPI_ERR_OTHER` when another rank's was bad or no window id is left; whatever the host
-    /// says of a segment it could not make.
+    /// The rank's own bad argument; `MPI_ERR_OTHER` when another rank's was bad, the ranks make windows of different kinds, or no window id
+    /// is left; whatever the host says, here or to another rank, of a segment it could not make.
     pub fn poll(&mut self) -> Result<Option<Window>> {
         let engine = self.engine.clone();
         engine.with(|core| self.poll_in(core))
@@ -245,21 +246,21 @@ impl WindowCreation {
     /// The error of a number that must be the same in all processes, and is not: otherwise ranks would wait
     /// for what another one does not send, or misread it.
     fn unlike(&mut self, core: &Core, values: &[u64]) -> Option<Error> {
-        let [.., least, greatest] = values else { return None };
-        let cause = config::difference(core.state.config.alike(), *least, !*greatest)?;
+        let [.., first, least, greatest] = values else { return None };
+        let own = (core.state.config.alike(), self.spec.flavor());
+        let cause = verdict::difference(own, *least, !*greatest, *first)?;
         Some(self.fault.take().unwrap_or_else(|| Error::new(ErrorClass::Other, CALL, cause)))
     }
 
     fn on_compared(&mut self, core: &mut Core, values: &[u64]) -> Result<Compared> {
-        let [min_len, max_len, min_unit, max_unit, clock, all_good, _, _] = values else {
+        let [min_len, max_len, min_unit, max_unit, clock, first, _, _] = values else {
             return Err(Error::new(ErrorClass::Intern, CALL, "the host reduced to another number of values"));
         };
         if let Some(fault) = self.fault.take() {
             return Err(fault);
         }
-        if *all_good == 0 {
-            let cause = "another rank of the group gave a bad argument, so no window was made";
-            return Err(Error::new(ErrorClass::Other, CALL, cause));
+        if let Some(error) = verdict::bad_argument(*first, CALL) {
+            return Err(error);
         }
         // The memory of a dynamic window has no bounds to check here.
         let has_bounds = self.spec.flavor() != Flavor::Dynamic;
@@ -305,7 +306,8 @@ impl WindowCreation {
     fn meet(&mut self, core: &mut Core, id: WindowId, made: Result<Arc<Shared>>) -> Result<()> {
         core.state.needs_step = true;
         let shared = made.map_err(|error| self.fault = Some(error)).ok();
-        match self.engine.host().begin_reduce(&self.group, Combine::Min, &[u64::from(shared.is_some())]) {
+        let word = verdict::word(self.group.me(), self.spec.flavor(), self.fault.as_ref());
+        match self.engine.host().begin_reduce(&self.group, Combine::Min, &[word]) {
             Ok(request) => {
                 self.phase = Phase::Meet { request, id, shared };
                 Ok(())
@@ -324,8 +326,9 @@ impl WindowCreation {
         shared: Option<Arc<Shared>>,
         values: &[u64],
     ) -> Result<Window> {
-        match shared {
-            Some(shared) if values == [1] => {
+        let fault = self.fault.take().or_else(|| verdict::no_part(values, CALL));
+        match (shared, fault) {
+            (Some(shared), None) => {
                 for mapped in shared.mapped.iter() {
                     let unit = mapped.control.published().map_or(1, |published| published.disp_unit);
                     mapped.scale.set(unit, mapped.span);
@@ -333,12 +336,9 @@ impl WindowCreation {
                 self.engine.observation().on_window_made(id, shared.flavor);
                 Ok(Window::new(self.engine.clone(), shared))
             }
-            shared => {
+            (shared, fault) => {
                 discard(core, id, shared.is_some());
-                Err(self.fault.take().unwrap_or_else(|| {
-                    let cause = "another rank of the group could not make its part, so no window was made";
-                    Error::new(ErrorClass::Other, CALL, cause)
-                }))
+                Err(fault.unwrap_or_else(left_out))
             }
         }
     }

@@ -236,7 +236,8 @@ impl SegmentMachine {
             return Err(Error::new(ErrorClass::Intern, CALL, "the lowest rank's answer cannot be read"));
         };
         if made.offer != Offer::Ready {
-            let other = || format!("process {} has none", self.peers[0]);
+            let (first, sum) = (self.peers[0], self.sum_of_data());
+            let other = || format!("process {first} cannot map {sum} bytes for all");
             let why = self.trouble.take().map_or_else(other, Trouble::text);
             return self.fall_back(Some((why, false)));
         }
