@@ -30,6 +30,8 @@ struct Alike {
     kind: &'static str,
     name: Option<String>,
     made_by: Option<&'static str>,
+    /// The call that has opened an epoch that is still open.
+    epoch: Option<&'static str>,
     count: usize,
 }
 
@@ -44,7 +46,9 @@ pub(crate) fn report(process: &Process) {
 /// Everything of the program that is there, in the order in which it should be freed.
 fn alive() -> Vec<Alike> {
     let mut all = Vec::new();
-    of(&WINDOWS, "window", |window| Some(window.name.bytes()), &mut all);
+    WINDOWS.each(|window, made_by| {
+        add("window", window.name.bytes(), made_by, window.inner.open_epoch(), &mut all)
+    });
     of(&REQUESTS, "request", |_| Some(Vec::new()), &mut all);
     of(&MESSAGES, "message", |_| Some(Vec::new()), &mut all);
     of(&COMMS, "communicator", |comm| Some(comm.name.bytes()), &mut all);
@@ -55,7 +59,7 @@ fn alive() -> Vec<Alike> {
     // A handler that is attached stays although the program has freed it.
     of(&HANDLERS, "error handler", |handler| handler.is_held().then(Vec::new), &mut all);
     for made_by in keyvals_alive() {
-        add("keyval", Vec::new(), made_by, &mut all);
+        add("keyval", Vec::new(), made_by, None, &mut all);
     }
     of(&INFOS, "info object", |_| Some(Vec::new()), &mut all);
     of(&SESSIONS, "session", |_| Some(Vec::new()), &mut all);
@@ -71,17 +75,24 @@ fn of<H: Handle, T: Send + Sync, P>(
 ) {
     table.each(|object, made_by| {
         if let Some(name) = name(object) {
-            add(kind, name, made_by, all);
+            add(kind, name, made_by, None, all);
         }
     });
 }
 
-fn add(kind: &'static str, name: Vec<u8>, made_by: Option<&'static str>, all: &mut Vec<Alike>) {
+fn add(
+    kind: &'static str,
+    name: Vec<u8>,
+    made_by: Option<&'static str>,
+    epoch: Option<&'static str>,
+    all: &mut Vec<Alike>,
+) {
     let name = (!name.is_empty()).then(|| short(&String::from_utf8_lossy(&name)));
-    let is_like = |one: &&mut Alike| one.kind == kind && one.name == name && one.made_by == made_by;
+    let is_like =
+        |one: &&mut Alike| (one.kind, &one.name, one.made_by, one.epoch) == (kind, &name, made_by, epoch);
     match all.iter_mut().find(is_like) {
         Some(found) => found.count += 1,
-        None => all.push(Alike { kind, name, made_by, count: 1 }),
+        None => all.push(Alike { kind, name, made_by, epoch, count: 1 }),
     }
 }
 
@@ -100,12 +111,15 @@ fn text(rank: u32, all: &[Alike]) -> Option<String> {
     }
     let verb = if total == 1 { "object was" } else { "objects were" };
     let mut text = format!("rma: rank {rank}: {total} {verb} not freed before MPI_Finalize:");
-    for Alike { kind, name, made_by, count } in all.iter().take(MOST_LINES) {
+    for Alike { kind, name, made_by, epoch, count } in all.iter().take(MOST_LINES) {
         let _ = write!(text, "\nrma: rank {rank}:   {count} {kind}{}", if *count == 1 { "" } else { "s" });
         if let Some(name) = name {
             let _ = write!(text, " {name}");
         }
         let _ = write!(text, ", made by {}", made_by.unwrap_or("a call that is not known"));
+        if let Some(call) = epoch {
+            let _ = write!(text, ", in the epoch that MPI_Win_{call} opened");
+        }
     }
     let rest: usize = all.iter().skip(MOST_LINES).map(|alike| alike.count).sum();
     if rest > 0 {
@@ -122,14 +136,14 @@ mod tests {
     fn objects_that_are_alike_share_a_line() {
         let mut all = Vec::new();
         assert_eq!(text(3, &all), None);
-        add("window", b"a\nb".to_vec(), Some("MPI_Win_create"), &mut all);
+        add("window", b"a\nb".to_vec(), Some("MPI_Win_create"), Some("lock_all"), &mut all);
         for _ in 0..2 {
-            add("group", Vec::new(), None, &mut all);
+            add("group", Vec::new(), None, None, &mut all);
         }
         assert_eq!(
             text(3, &all).unwrap(),
             "rma: rank 3: 3 objects were not freed before MPI_Finalize:\n\
-             rma: rank 3:   1 window \"a\\nb\", made by MPI_Win_create\n\
+             rma: rank 3:   1 window \"a\\nb\", made by MPI_Win_create, in the epoch that MPI_Win_lock_all opened\n\
              rma: rank 3:   2 groups, made by a call that is not known"
         );
     }
@@ -142,6 +156,7 @@ mod tests {
                 "datatype",
                 format!("{number}{}", "x".repeat(500)).into_bytes(),
                 Some("MPI_Type_dup"),
+                None,
                 &mut all,
             );
         }

@@ -215,6 +215,19 @@ impl WindowState {
         self.shared.access.word()
     }
 
+    /// The call that has opened the epoch that this rank is in, if it is in one.
+    pub(crate) fn opened_by(&self) -> Option<&'static str> {
+        let access = self.access();
+        // Those that wait in line are counted, but open nothing yet.
+        let has_lock = access.locks() > u64::from(self.in_line);
+        let opened_by = match access.epoch() {
+            Epoch::Unset => None,
+            Epoch::PerTarget => has_lock.then_some("lock"),
+            epoch => Some(epoch.opened_by()),
+        };
+        opened_by.or_else(|| self.is_exposed().then_some("post"))
+    }
+
     /// Moves the access side; the caller of each event has checked that it can happen.
     #[inline(always)]
     pub(crate) fn on(&mut self, event: Event) {

@@ -297,16 +297,7 @@ fn lock_before(window: &WindowState, rank: Rank) -> Option<(Rank, LockKind)> {
 
 /// The epoch that a call waits in, as the end of a sentence.
 fn epoch_clause(window: &WindowState) -> String {
-    let access = window.access();
-    // Those that wait in line are counted, but open nothing yet.
-    let has_lock = access.locks() > u64::from(window.in_line);
-    let opened_by = match access.epoch() {
-        Epoch::Unset => None,
-        Epoch::PerTarget => has_lock.then_some("lock"),
-        epoch => Some(epoch.opened_by()),
-    };
-    let opened_by = opened_by.or_else(|| window.is_exposed().then_some("post"));
-    opened_by.map_or_else(String::new, |call| format!(", in the epoch that {call} opened"))
+    window.opened_by().map_or_else(String::new, |call| format!(", in the epoch that {call} opened"))
 }
 
 /// Which fence this rank is in, where its number means the same to all that meet this way.

@@ -62,6 +62,13 @@ impl Window {
         self.engine().with(|core| core.windows.get_mut(self.id()).map(elements).unwrap_or_default())
     }
 
+    /// The call that has opened the epoch that this rank is in, `lock` for example: one that a call of the program has to end, so
+    /// none of fences.
+    pub fn open_epoch(&self) -> Option<&'static str> {
+        let opened = self.engine().with(|core| core.windows.get_mut(self.id())?.opened_by());
+        opened.filter(|call| *call != "fence")
+    }
+
     /// The hints in force: key and value (`MPI_Win_get_info`).
     pub fn hints(&self) -> Vec<(&'static str, String)> {
         self.shared().hints.lock().report(self.flavor())
