@@ -24,8 +24,8 @@ use std::thread::ThreadId;
 pub(crate) enum Sought {
     /// This message.
     Message(MessageId),
-    /// The other ranks, in a collective of the call of this name.
-    Collective(&'static str),
+    /// The other ranks, in a collective of the call of this name and with this root, if it has one.
+    Collective(&'static str, Option<u32>),
     /// The end of a one-sided operation.
     Operation(Need),
     /// Something else, or one of several.
@@ -107,16 +107,17 @@ impl Process {
     /// need does not depend on what else is sought.
     fn describe(&self, seek: &Seek<'_>) -> Awaited {
         let runtime = self.world.inner.runtime();
-        let (mut messages, mut operations, mut collectives, mut others) = (Vec::new(), Vec::new(), 0, 0);
+        let (mut messages, mut operations, mut collectives, mut others) =
+            (Vec::new(), Vec::new(), Vec::new(), 0);
         seek(&mut |sought| match sought {
             Sought::Message(message) => messages.push(message),
             Sought::Operation(need) => operations.push(need),
-            Sought::Collective(_) => collectives += 1,
+            Sought::Collective(_, root) => collectives.push(root),
             Sought::Any => others += 1,
         });
-        match (&messages[..], collectives, others + operations.len()) {
-            ([], 1, 0) => runtime.awaited_collective(),
-            ([message], 0, 0) => runtime.awaited("a message", Some(*message)),
+        match (&messages[..], &collectives[..], others + operations.len()) {
+            ([], [root], 0) => runtime.awaited_collective(*root),
+            ([message], [], 0) => runtime.awaited("a message", Some(*message)),
             _ => {
                 let needs = messages.into_iter().flat_map(|message| {
                     let Awaited { needs, .. } = runtime.awaited("", Some(message));

@@ -139,12 +139,13 @@ fn site(place: &Place) -> Site {
     Site { context: place.context, window: place.window.map(|window| window.to_bits()) }
 }
 
-/// What users call a place. The world's communicator has the first context.
+/// What users call a place. The world's communicator has the first context. A place in a communicator has no name but that of the root
+/// behind it.
 fn name(place: &Place, runtime: &Runtime) -> String {
     match (place.window, runtime.communicator_name(place.context)) {
         (Some(_), _) => place.name.clone(),
-        (None, Some(name)) => name,
-        (None, None) if place.context == 0 => "MPI_COMM_WORLD".to_owned(),
+        (None, Some(name)) => name + &place.name,
+        (None, None) if place.context == 0 => format!("MPI_COMM_WORLD{}", place.name),
         (None, None) => String::new(),
     }
 }

@@ -105,6 +105,10 @@ int main(int argc, char **argv)
             MPI_Bcast(&value, 1, MPI_INT, 0, grid);
         MPI_Barrier(grid);
     }
+    if (!strcmp(argv[1], "roots")) {
+        int all[8];
+        MPI_Gather(&rank, 1, MPI_INT, all, 1, MPI_INT, rank == 1, grid);
+    }
     if (!strcmp(argv[1], "barrier")) {
         if (rank == size - 1) MPI_Recv(&value, 1, MPI_INT, 0, 0, grid, MPI_STATUS_IGNORE);
         MPI_Barrier(grid);
@@ -164,7 +168,7 @@ const CASES: [(&str, i32, &str); 6] = [
 ];
 
 /// The reports where memory is shared, and by packets; nothing where that has no such hang.
-const BY_PATH: [(&str, i32, &str, &str); 5] = [
+const BY_PATH: [(&str, i32, &str, &str); 6] = [
     (
         "sharers",
         125,
@@ -190,6 +194,7 @@ const BY_PATH: [(&str, i32, &str, &str); 5] = [
         "rank 2 does not answer the operations of rank 0 on window 1 made by MPI_Win_allocate: it is stopped (SIGSTOP)",
     ),
     ("count", 124, "", "rank 2 is in MPI_Barrier, collective 5 on communicator \"grid\","),
+    ("roots", 124, "", "in MPI_Gather on communicator \"grid\", root 1"),
 ];
 
 /// A job that hangs, and the report.

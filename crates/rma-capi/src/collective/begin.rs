@@ -169,7 +169,7 @@ pub(crate) fn broadcast(
     let root_rank = call.root(root)?;
     let data = Data::new("buffer", buffer, number, datatype)?;
     let is_root = call.is_root(root);
-    let mut room = data.room()?;
+    let mut room = data.room()?.of(root_rank);
     if let Some(comm) = call.runs_on() {
         let news = comm.run_broadcast_in(call.name, root_rank, room.memory())?;
         news.map_or(Ok(()), |news| room.store(&news))?;
@@ -292,7 +292,7 @@ pub(crate) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: 
     let root_rank = call.root(root)?;
     let is_in_place = is_in_place(send.memory) && call.is_root(root);
     let own = if is_in_place { recv[call.rank()].clone() } else { apart(send, &recv)? };
-    let mut rooms = rooms(&recv)?;
+    let mut rooms = Data::rooms(&recv)?;
     if let Some(comm) = call.runs_on() {
         let own = (!is_in_place).then(|| own.given()).transpose()?;
         let takes = rooms.iter().map(Room::take).collect();
@@ -308,7 +308,7 @@ pub(crate) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: 
 pub(crate) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) -> Started {
     let is_in_place = is_in_place(send.memory) && call.inter().is_none();
     let own = if is_in_place { recv[call.rank()].clone() } else { apart(send, &recv)? };
-    let mut rooms = rooms(&recv)?;
+    let mut rooms = Data::rooms(&recv)?;
     if let Some(inter) = call.inter() {
         return inter.all_gather(own.pack()?, rooms);
     }
@@ -336,7 +336,7 @@ pub(crate) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
     let stays = is_in_place(recv.memory) && is_root;
     let place = (!stays).then(|| recv.data("recvbuf")).transpose()?;
     Data::check_apart(&send, place.as_slice())?;
-    let mut room = place.map(|place| place.room()).transpose()?;
+    let mut room = place.map(|place| Ok(place.room()?.of(root_rank))).transpose()?;
     if let Some(comm) = call.runs_on() {
         let blocks = is_root.then(|| send.iter().map(Data::given).collect::<Result<Vec<_>>>()).transpose()?;
         let block = comm.run_scatter(call.name, root_rank, blocks, room.as_ref().map(Room::take))?;
@@ -363,7 +363,7 @@ pub(crate) fn all_to_all(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>) -
 /// `even_len` is the length of all blocks of all ranks, if they should have one.
 fn all_to_all_of(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>, even_len: Option<usize>) -> Started {
     Data::check_apart(send.as_deref().unwrap_or_default(), &recv)?;
-    let mut rooms = rooms(&recv)?;
+    let mut rooms = Data::rooms(&recv)?;
     if let Some(inter) = call.inter() {
         let blocks = send.as_ref().unwrap_or(&recv).iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
         return inter.all_to_all(blocks, rooms);
@@ -452,8 +452,4 @@ fn operand<C: Wide>(
         Some(result) => result.pack(),
         None => recv.data("recvbuf")?.pack(),
     }
-}
-
-fn rooms(pieces: &[Data]) -> Result<Vec<Room>> {
-    pieces.iter().map(Data::room).collect()
 }

@@ -23,6 +23,8 @@ pub(crate) struct Data {
 pub(crate) struct Room {
     name: &'static str,
     scatter: Scatter,
+    /// The rank that gives what goes there, where that is one.
+    giver: Option<u32>,
 }
 
 impl Data {
@@ -57,7 +59,12 @@ impl Data {
     /// Room for the elements.
     pub(crate) fn room(&self) -> Result<Room> {
         let scatter = self.memory.scatter(self.name, self.count, &self.datatype)?;
-        Ok(Room { name: self.name, scatter })
+        Ok(Room { name: self.name, scatter, giver: None })
+    }
+
+    /// Room for the block of each rank.
+    pub(crate) fn rooms(pieces: &[Self]) -> Result<Vec<Room>> {
+        pieces.iter().zip(0..).map(|(piece, rank)| Ok(piece.room()?.of(rank))).collect()
     }
 
     /// The bytes that it is sure to touch.
@@ -124,6 +131,11 @@ impl Data {
 }
 
 impl Room {
+    /// The room for what this rank gives.
+    pub(crate) fn of(self, giver: u32) -> Self {
+        Self { giver: Some(giver), ..self }
+    }
+
     /// Stores what has arrived.
     ///
     /// # Errors
@@ -187,7 +199,14 @@ impl Room {
         if len as u64 == room {
             return Ok(());
         }
-        let cause = format!("{len} bytes have come for {}, which has room for {room}", self.name);
+        let come = match self.giver {
+            Some(rank) => format!("rank {rank} gives {len} bytes for {} of this rank", self.name),
+            None => format!("{len} bytes have come for {}", self.name),
+        };
+        let more = if (len as u64) < room { "less" } else { "more" };
+        let cause = format!(
+            "{come}, {more} than the {room} that its arguments say: in a collective both must be the same"
+        );
         Err(Error::new(ErrorClass::Truncate, "", cause))
     }
 }

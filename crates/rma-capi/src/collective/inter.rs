@@ -40,9 +40,9 @@ impl InterCall {
         let root = self.root(root)?;
         let (own, mut room, limit) = match root {
             Root::Caller => (data()?.pack()?, None, 0),
-            Root::Remote(_) => {
+            Root::Remote(rank) => {
                 let data = data()?;
-                (Vec::new(), Some(data.room()?), data.len())
+                (Vec::new(), Some(data.room()?.of(rank)), data.len())
             }
             Root::Neighbor => (Vec::new(), None, 0),
         };
@@ -54,7 +54,7 @@ impl InterCall {
     pub(super) fn gather<C: Wide>(self, send: Side<C>, recv: &[Data], root: c_int) -> Started {
         let root = self.root(root)?;
         let own = if matches!(root, Root::Remote(_)) { send.data("sendbuf")?.pack()? } else { Vec::new() };
-        let mut rooms = recv.iter().map(Data::room).collect::<Result<Vec<_>>>()?;
+        let mut rooms = Data::rooms(recv)?;
         let request = self.comm.begin_gather(self.call.start, root, own)?;
         Ok(UnderWay::storing(self.call, request, move |blocks| {
             Room::store_all(&mut rooms, &blocks.unwrap_or_default())
@@ -65,8 +65,10 @@ impl InterCall {
     pub(super) fn scatter<C: Wide>(self, send: &[Data], recv: Side<C>, root: c_int) -> Started {
         let root = self.root(root)?;
         let blocks = send.iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
-        let is_taker = matches!(root, Root::Remote(_));
-        let mut room = is_taker.then(|| recv.data("recvbuf")?.room()).transpose()?;
+        let mut room = match root {
+            Root::Remote(rank) => Some(recv.data("recvbuf")?.room()?.of(rank)),
+            Root::Caller | Root::Neighbor => None,
+        };
         let request = self.comm.begin_scatter(self.call.start, root, &blocks)?;
         Ok(UnderWay::storing(self.call, request, move |block| Room::store_in(&mut room, block)))
     }

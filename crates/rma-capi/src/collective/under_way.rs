@@ -69,7 +69,7 @@ impl<T: Send, F: FnMut(T) -> Result<()> + Send> Pending for Storing<T, F> {
     }
 
     fn seek(&self, each: &mut dyn FnMut(Sought)) {
-        each(Sought::Collective(self.request.call()));
+        each(Sought::Collective(self.request.call(), self.request.root()));
     }
 
     fn call(&self) -> &'static str {

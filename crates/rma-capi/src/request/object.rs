@@ -241,7 +241,7 @@ impl Request {
     pub(crate) fn call(self) -> &'static str {
         let mut call = "wait";
         self.seek(&mut |sought| {
-            if let Sought::Collective(of) = sought {
+            if let Sought::Collective(of, _) = sought {
                 call = of;
             }
         });

@@ -156,7 +156,7 @@ impl Machine for AllReduce {
         while self.receive.is_some() {
             // What has left does not hold the values any more.
             self.sends.forget_ended();
-            let Some(other) = self.lengths.until(&mut self.sends, &mut self.receive)? else {
+            let Some(other) = self.lengths.until(&self.link, &mut self.sends, &mut self.receive)? else {
                 return Ok(None);
             };
             self.on_received(other)?;

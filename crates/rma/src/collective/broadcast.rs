@@ -42,6 +42,13 @@ enum Message {
     Memory(Gather),
 }
 
+/// That the root gives more than this rank takes.
+#[cold]
+pub(crate) fn too_long(root: u32, len: u64, limit: u64) -> Error {
+    let cause = format!("rank {root} gives {len} bytes, more than the {limit} that this rank takes");
+    Error::new(ErrorClass::Truncate, CALL, cause)
+}
+
 impl Broadcast {
     /// Begins. The root gives the message; the others the longest they take.
     pub fn new(link: Link, root: u32, message: Option<Vec<u8>>, limit: u64) -> Self {
@@ -69,6 +76,11 @@ impl Broadcast {
         Ok(())
     }
 
+    #[cold]
+    fn too_long(&self, len: u64) -> Error {
+        too_long(self.tree.root(), len, self.limit)
+    }
+
     fn receive(&self) -> Result<ReceiveRequest> {
         let most = if self.tree.child_bits().next().is_none() { self.limit } else { u64::MAX };
         match &self.room {
@@ -83,7 +95,11 @@ impl Broadcast {
                 self.receive = Some(self.receive()?);
             }
             let Some(end) = self.receive.as_mut().and_then(ReceiveRequest::test) else { return Ok(None) };
-            let received = end.map_err(|e| e.in_call(CALL))?;
+            let refused = self.receive.as_ref().and_then(ReceiveRequest::refused);
+            let received = match refused {
+                Some(waiting) => return Err(self.too_long(waiting.len)),
+                None => end.map_err(|e| e.in_call(CALL))?,
+            };
             self.message = Some(match (received.data, &self.room) {
                 (None, Some(room)) => Message::Memory(room.as_gather()),
                 (data, _) => Message::Bytes(Arc::new(data.unwrap_or_default())),
@@ -101,8 +117,7 @@ impl Broadcast {
             Some(Message::Memory(_)) | None => 0,
         };
         if self.receive.is_some() && len > self.limit {
-            let cause = format!("a message of {len} bytes arrived for a buffer of {}", self.limit);
-            return Err(Error::new(ErrorClass::Truncate, CALL, cause));
+            return Err(self.too_long(len));
         }
         Ok(self.message.take())
     }
@@ -142,6 +157,10 @@ impl Machine for Broadcast {
     fn link(&self) -> Option<&Link> {
         Some(&self.link)
     }
+
+    fn root(&self) -> Option<u32> {
+        Some(self.tree.root())
+    }
 }
 
 impl Machine for BroadcastInMemory {
@@ -153,6 +172,10 @@ impl Machine for BroadcastInMemory {
 
     fn link(&self) -> Option<&Link> {
         Some(&self.0.link)
+    }
+
+    fn root(&self) -> Option<u32> {
+        self.0.root()
     }
 }
 

@@ -32,6 +32,7 @@ pub struct Exchange {
     /// The next round.
     next: usize,
     even: Option<Even>,
+    root: Option<u32>,
     /// What the partner of the round under way sends if it has gone the other way.
     stray: Option<Stray>,
     receives: SmallVec<[(u32, ReceiveRequest); ROUNDS_AT_ONCE]>,
@@ -99,12 +100,18 @@ impl Exchange {
             distances,
             next: 0,
             even: None,
+            root: None,
             stray: None,
             receives,
             sends,
             lost: None,
             failed: None,
         })
+    }
+
+    /// Says at which rank all blocks begin or end.
+    pub fn rooted(self, root: u32) -> Self {
+        Self { root: Some(root), ..self }
     }
 
     /// Makes it an even one, in which this rank gives `len` bytes, more than none, to every rank.
@@ -313,5 +320,9 @@ impl Machine for Exchange {
 
     fn link(&self) -> Option<&Link> {
         Some(&self.link)
+    }
+
+    fn root(&self) -> Option<u32> {
+        self.root
     }
 }

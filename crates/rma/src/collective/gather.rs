@@ -86,4 +86,8 @@ impl Machine for Gather {
     fn link(&self) -> Option<&Link> {
         Some(&self.link)
     }
+
+    fn root(&self) -> Option<u32> {
+        Some(self.tree.root())
+    }
 }

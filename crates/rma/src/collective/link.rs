@@ -24,6 +24,11 @@ pub trait Machine {
     /// Its way to the other ranks, if it has any. The code that has driven the machine to its end says so
     /// there ([`Link::quit`], [`Link::leave`]).
     fn link(&self) -> Option<&Link>;
+
+    /// The rank that it goes to, or comes from, for reports of what it waits for: ranks that name different ones wait for ever.
+    fn root(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// A collective as the engine's steps see it.
@@ -92,6 +97,10 @@ impl<M: Machine, T, F: FnMut(M::Output) -> Result<T>> Machine for Mapped<M, F> {
 
     fn link(&self) -> Option<&Link> {
         self.machine.link()
+    }
+
+    fn root(&self) -> Option<u32> {
+        self.machine.root()
     }
 }
 
@@ -279,6 +288,11 @@ impl Link {
         Ok(receive.among(&self.whole))
     }
 
+    /// What messages call a process of the collective.
+    pub(super) fn name_of(&self, peer: Peer) -> String {
+        self.whole.rank(peer).map_or_else(|| format!("process {peer}"), |rank| format!("rank {rank}"))
+    }
+
     /// 2⁴⁸ collectives on one communicator take longer than any job.
     fn tag(&self, round: u32) -> u64 {
         debug_assert!(round < 256);
@@ -292,13 +306,14 @@ impl Sends {
     }
 
     /// The message that is waited for, once it has come. Meanwhile a message that cannot be sent is an error: the one that is
-    /// waited for may depend on it.
+    /// waited for may depend on it. A receive that fails stays, and knows what was refused.
     pub(super) fn until(&mut self, receive: &mut Option<ReceiveRequest>) -> Result<Option<Received>> {
         match receive.as_mut().and_then(ReceiveRequest::test) {
             None => self.have_left().map(|_| None),
             Some(end) => {
+                let received = end?;
                 *receive = None;
-                end.map(Some)
+                Ok(Some(received))
             }
         }
     }

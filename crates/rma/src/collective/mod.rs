@@ -61,6 +61,7 @@ pub use allgather::AllGather;
 pub use allreduce::AllReduce;
 pub use alltoall::AllToAll;
 pub use barrier::Barrier;
+pub(crate) use broadcast::too_long;
 pub use broadcast::{Broadcast, BroadcastInMemory};
 pub use combine::{Combine, ElementWise};
 pub use exchange::{Exchange, Take};

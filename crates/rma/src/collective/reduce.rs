@@ -86,7 +86,7 @@ impl Machine for Reduce {
     fn step(&mut self) -> Result<Option<Self::Output>> {
         loop {
             if self.receive.is_some() {
-                let Some(other) = self.lengths.until(&mut self.sends, &mut self.receive)? else {
+                let Some(other) = self.lengths.until(&self.link, &mut self.sends, &mut self.receive)? else {
                     return Ok(None);
                 };
                 self.stage = match self.stage {
@@ -119,6 +119,10 @@ impl Machine for Reduce {
 
     fn link(&self) -> Option<&Link> {
         Some(&self.link)
+    }
+
+    fn root(&self) -> Option<u32> {
+        Some(self.root)
     }
 }
 

@@ -3,8 +3,9 @@
 //! A rank that finds another number goes on with the messages of its machine, but has no values in them any
 //! more: so no rank waits for it, and each rank whose result would contain its values gets an error as well.
 
-use super::link::Sends;
+use super::link::{Link, Sends};
 use crate::message::{ReceiveRequest, Received};
+use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
 
 /// How many bytes this rank reduces, and what it has found of the others.
@@ -28,14 +29,18 @@ impl SameLength {
     /// or where these come from.
     pub(super) fn until(
         &mut self,
+        link: &Link,
         sends: &mut Sends,
         receive: &mut Option<ReceiveRequest>,
     ) -> Result<Option<Option<Vec<u8>>>> {
         let values = match sends.until(receive) {
             Ok(None) => return Ok(None),
-            Ok(Some(received)) => self.check(received),
+            Ok(Some(received)) => self.check(link, received),
             // More than there is room for. The sender does not wait any longer.
-            Err(error) if error.class() == ErrorClass::Truncate => Err(error),
+            Err(error) if error.class() == ErrorClass::Truncate => {
+                let refused = receive.take().and_then(|receive| receive.refused());
+                Err(refused.map_or(error, |waiting| self.differ(link, waiting.source, waiting.len)))
+            }
             Err(error) => return Err(error),
         };
         Ok(Some(match values {
@@ -55,17 +60,21 @@ impl SameLength {
         self.fault.take().map_or(Ok(()), Err)
     }
 
-    fn check(&self, received: Received) -> Result<Vec<u8>> {
+    fn check(&self, link: &Link, received: Received) -> Result<Vec<u8>> {
         let values = received.data.unwrap_or_default();
-        if values.len() == self.ours {
-            return Ok(values);
+        match values.len() == self.ours {
+            true => Ok(values),
+            false => Err(self.differ(link, received.source, values.len() as u64)),
         }
-        let theirs = match values.len() {
+    }
+
+    #[cold]
+    fn differ(&self, link: &Link, from: Peer, theirs: u64) -> Error {
+        let theirs = match theirs {
             0 => "none, as ranks do that have found others to differ".to_owned(),
             len => len.to_string(),
         };
-        let cause =
-            format!("this rank reduces {} bytes, process {} gives {theirs}", self.ours, received.source);
-        Err(Error::new(ErrorClass::Truncate, "reduce", cause))
+        let cause = format!("this rank reduces {} bytes, {} gives {theirs}", self.ours, link.name_of(from));
+        Error::new(ErrorClass::Truncate, "reduce", cause)
     }
 }

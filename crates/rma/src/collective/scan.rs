@@ -77,7 +77,7 @@ impl Machine for Scan {
                 }
             }
             if self.receive.is_some() {
-                let Some(lower) = self.lengths.until(&mut self.sends, &mut self.receive)? else {
+                let Some(lower) = self.lengths.until(&self.link, &mut self.sends, &mut self.receive)? else {
                     return Ok(None);
                 };
                 match lower {

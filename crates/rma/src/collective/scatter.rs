@@ -76,4 +76,8 @@ impl Machine for Scatter {
     fn link(&self) -> Option<&Link> {
         Some(&self.link)
     }
+
+    fn root(&self) -> Option<u32> {
+        Some(self.tree.root())
+    }
 }

@@ -183,7 +183,7 @@ impl Communicator {
                     .collect());
             }
             gives[root as usize] = own;
-            return self.by_packets(call, Exchange::new(link, gives, takes)?);
+            return self.by_packets(call, Exchange::new(link, gives, takes)?.rooted(root));
         };
         if !is_root {
             let own = own.unwrap_or(Given::Bytes(Vec::new()));
@@ -195,7 +195,7 @@ impl Communicator {
             // The others' may be short, so it goes to the root and nowhere else.
             self.in_slots(call, |caller| slots.say_long(caller, Kind::Gather))?;
             gives[root as usize] = Some(own);
-            return self.by_packets(call, Exchange::new(link, gives, takes)?);
+            return self.by_packets(call, Exchange::new(link, gives, takes)?.rooted(root));
         }
         // No rank looks at the root's slot.
         let mut blocks = match self.in_slots(call, |caller| slots.gather(caller, root, &[]))? {
@@ -210,7 +210,7 @@ impl Communicator {
         if takes.iter().all(Option::is_none) {
             return Ok(blocks);
         }
-        let long = self.by_packets(call, Exchange::new(link, gives, takes)?)?;
+        let long = self.by_packets(call, Exchange::new(link, gives, takes)?.rooted(root))?;
         Ok(blocks.into_iter().zip(long).map(|(short, long)| short.or(long)).collect())
     }
 
@@ -280,7 +280,7 @@ impl Communicator {
         let gives = blocks.map_or_else(|| self.no_gives(), |blocks| blocks.into_iter().map(Some).collect());
         let mut takes = self.some_takes(Vec::new());
         takes[root as usize] = take;
-        let mut blocks = self.by_packets(call, Exchange::new(link, gives, takes)?)?;
+        let mut blocks = self.by_packets(call, Exchange::new(link, gives, takes)?.rooted(root))?;
         Ok(blocks[root as usize].take())
     }
 
@@ -367,7 +367,8 @@ impl Communicator {
 
     fn make_slots(&self, call: &'static str) -> Result<Option<CollectiveSlots>> {
         let runtime = self.runtime();
-        let made = CollectiveSlots::make(Caller { runtime, call }, &self.group(), &runtime.departures);
+        let made =
+            CollectiveSlots::make(Caller { runtime, call, root: None }, &self.group(), &runtime.departures);
         let Some(slots) = runtime.noted(made.map_err(|error| error.in_call(call)))? else { return Ok(None) };
         // A rank that fails to make them gives its memory back. So no rank writes beside another's slots before all have theirs.
         match self.by_packets(call, Barrier::new(self.link())) {
@@ -390,7 +391,7 @@ impl Communicator {
     fn in_slots<T>(&self, call: &'static str, go: impl FnOnce(Caller<'_>) -> Result<T>) -> Result<T> {
         let runtime = self.runtime();
         let _call = runtime.engine.trace_call(call);
-        let end = go(Caller { runtime, call });
+        let end = go(Caller { runtime, call, root: None });
         // What lies in memory needs no step, but others may need one of this process.
         runtime.engine.poll_throttled();
         runtime.noted(end.map_err(|error| error.in_call(call)))

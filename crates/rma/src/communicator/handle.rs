@@ -193,7 +193,8 @@ impl Communicator {
         const CALL: &str = "finalize";
         let peer = |rank: u32| self.group.peer(Rank(rank));
         self.runtime.engine.leave_windows();
-        let said = self.runtime.departures.say_left(Caller { runtime: &self.runtime, call: CALL });
+        let said =
+            self.runtime.departures.say_left(Caller { runtime: &self.runtime, call: CALL, root: None });
         // Those that collectives make wait for this rank, also where there was no contact yet. Others that wait for it greet it.
         self.runtime.messenger.say_farewell(near(self.rank(), self.size()).map(peer));
         said

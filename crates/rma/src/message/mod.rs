@@ -57,6 +57,7 @@ pub use memory::{ReceiveMemory, SendMemory};
 pub use messenger::{MatchedMessage, Messenger, ReceiveRequest, ShortReceive};
 pub(crate) use near::near;
 pub use needs::MessageId;
+pub(crate) use needs::with_root;
 pub use packet::{Plane, Scope};
 pub(crate) use quits::tag_of;
 pub use send_request::SendRequest;

@@ -49,8 +49,9 @@ impl Messenger {
         Need::Requests(awaited.into_iter().collect())
     }
 
-    /// What a wait for a collective needs, if this process takes part in those of one communicator only.
-    pub(crate) fn need_of_collective(&self) -> Option<Need> {
+    /// What a wait for a collective needs, if this process takes part in those of one communicator only. The root is
+    /// a part of the name of its place.
+    pub(crate) fn need_of_collective(&self, root: Option<u32>) -> Option<Need> {
         let state = self.lock();
         let mut awaited = state.matcher.awaited_in(Plane::Collective);
         let last = state.matcher.awaited_in(Plane::Host).into_iter();
@@ -65,7 +66,7 @@ impl Messenger {
         let number = numbers.first().copied().flatten().filter(|_| numbers.len() == 1);
         // People count from 1.
         let instance = number.map(|number| Instance { way: Way::Messages, number: number + 1 });
-        let place = Place { context: *context, window: None, name: String::new(), instance };
+        let place = Place { context: *context, window: None, name: with_root(root), instance };
         (!sources.is_empty()).then_some(Need::Collective(place, sources))
     }
 
@@ -81,4 +82,9 @@ impl Messenger {
     pub(crate) fn has_unsent(&self) -> bool {
         !self.lock().active.is_empty()
     }
+}
+
+/// What a report says of the root behind the name of a communicator.
+pub(crate) fn with_root(root: Option<u32>) -> String {
+    root.map_or_else(String::new, |root| format!(", root {root}"))
 }

@@ -387,9 +387,9 @@ impl Runtime {
         Awaited { needs, ..Awaited::from(text) }
     }
 
-    /// What the wait for a collective awaits.
-    pub fn awaited_collective(&self) -> Awaited {
-        let needs = self.messenger.need_of_collective().into_iter().collect();
+    /// What the wait for a collective awaits, whose call has named a root or not.
+    pub fn awaited_collective(&self, root: Option<u32>) -> Awaited {
+        let needs = self.messenger.need_of_collective(root).into_iter().collect();
         Awaited { needs, ..Awaited::from("the other ranks of the collective") }
     }
 

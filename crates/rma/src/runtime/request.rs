@@ -33,6 +33,7 @@ use std::sync::Arc;
 pub struct CollectiveRequest<T> {
     runtime: Arc<Runtime>,
     call: &'static str,
+    root: Option<u32>,
     task: Arc<dyn Task<T>>,
     is_taken: bool,
 }
@@ -109,14 +110,20 @@ impl<T> CollectiveRequest<T> {
         M: Machine<Output = T> + Send + 'static,
         T: Send + 'static,
     {
+        let root = machine.root();
         let active = Arc::new(Active(Mutex::new(State::Running(machine))));
         runtime.started.push(Arc::clone(&active) as Arc<dyn Step>);
-        Self { runtime: Arc::clone(runtime), call, task: active, is_taken: false }
+        Self { runtime: Arc::clone(runtime), call, root, task: active, is_taken: false }
     }
 
     /// The call that has begun it.
     pub fn call(&self) -> &'static str {
         self.call
+    }
+
+    /// The root that its call has named, if it is one with a root.
+    pub fn root(&self) -> Option<u32> {
+        self.root
     }
 
     /// Whether it has ended. Moves nothing, so that it can be asked inside [`crate::raw::Runtime::wait_until`].
@@ -148,10 +155,10 @@ impl<T> CollectiveRequest<T> {
     /// # Panics
     /// When the result has been taken by [`CollectiveRequest::test`] or [`CollectiveRequest::take`].
     pub fn wait(self) -> Result<T> {
-        let Self { runtime, call, task, is_taken } = &self;
+        let Self { runtime, call, root, task, is_taken } = &self;
         let _call = runtime.engine.trace_call(call);
         assert!(!is_taken, "the result of this {call} has been taken");
-        let describe = || runtime.awaited_collective();
+        let describe = || runtime.awaited_collective(*root);
         let end = match task.take() {
             Some(end) => end,
             None => runtime.wait_until(call, &describe, &mut || task.take().transpose()),
@@ -169,10 +176,10 @@ impl<T: Send + 'static> IntoFuture for CollectiveRequest<T> {
     /// # Panics
     /// As [`CollectiveRequest::wait`].
     fn into_future(self) -> Self::IntoFuture {
-        let Self { runtime, call, task, is_taken } = self;
+        let Self { runtime, call, root, task, is_taken } = self;
         assert!(!is_taken, "the result of this {call} has been taken");
         let awaited = Arc::clone(&runtime);
-        let describe = move || awaited.awaited_collective();
+        let describe = move || awaited.awaited_collective(root);
         let ending = Ending::new(&runtime.engine, &runtime.wakers, describe, move || task.take());
         Box::pin(async move { runtime.noted(ending.await?.map_err(|error| error.in_call(call))) })
     }

@@ -4,7 +4,7 @@
 use super::meeting::{Caller, CollectiveSlots};
 use super::rank_slots::{Kind, MOST, Notice, Number};
 use super::values::Values;
-use crate::collective::Combine;
+use crate::collective::{Combine, too_long};
 use rma_core::{Error, ErrorClass, Result};
 use std::iter;
 
@@ -52,6 +52,7 @@ impl CollectiveSlots {
         limit: u64,
     ) -> Result<Way<Vec<u8>>> {
         const KIND: Kind = Kind::Broadcast;
+        let caller = caller.with_root(root);
         if let Some(message) = own {
             let (_, is_long) = self.join_with(caller, KIND, message)?;
             return Ok(if is_long { Way::Packets } else { Way::Done(Vec::new()) });
@@ -62,8 +63,7 @@ impl CollectiveSlots {
             return Ok(Way::Packets);
         }
         if notice.len as u64 > limit {
-            let cause = format!("a message of {} bytes arrived for a buffer of {limit}", notice.len);
-            return Err(Error::new(ErrorClass::Truncate, "broadcast", cause));
+            return Err(too_long(root, notice.len as u64, limit));
         }
         Ok(Way::Done(self.data(root as usize, number, notice)))
     }
@@ -77,6 +77,7 @@ impl CollectiveSlots {
         own: &[u8],
     ) -> Result<Way<Option<Vec<u8>>>> {
         const KIND: Kind = Kind::Reduce;
+        let caller = caller.with_root(root);
         let (number, is_long) = self.join_with(caller, KIND, own)?;
         if root as usize != self.own && !is_long {
             return Ok(Way::Done(None));
@@ -129,6 +130,7 @@ impl CollectiveSlots {
     /// Gives the root the blocks of all. Long ones are missing: their ranks, and the root, go on by packets.
     pub(crate) fn gather(&self, caller: Caller<'_>, root: u32, own: &[u8]) -> Result<Way<Gathered>> {
         const KIND: Kind = Kind::Gather;
+        let caller = caller.with_root(root);
         let (number, is_long) = self.join_with(caller, KIND, own)?;
         if root as usize != self.own {
             return Ok(if is_long { Way::Packets } else { Way::Done(Vec::new()) });
@@ -167,6 +169,7 @@ impl CollectiveSlots {
         blocks: Option<&[Vec<u8>]>,
     ) -> Result<Way<Vec<u8>>> {
         const KIND: Kind = Kind::Scatter;
+        let caller = caller.with_root(root);
         if let Some(blocks) = blocks {
             let (_, is_long) = self.join_with_blocks(caller, KIND, blocks)?;
             return Ok(if is_long { Way::Packets } else { Way::Done(blocks[self.own].clone()) });

@@ -2,7 +2,7 @@
 
 use super::departures::Departures;
 use super::rank_slots::{Kind, Notice, Number, RANK_SLOTS_LEN, RankSlots, SLOTS, Want};
-use crate::message::{Plane, ReceiveRequest, Scope, left_error};
+use crate::message::{Plane, ReceiveRequest, Scope, left_error, with_root};
 use crate::runtime::Runtime;
 use rma_core::host::{
     Awaited, Group, Instance, Locality, Need, Outcome, Place, SegmentKind, SegmentRequest, SegmentSet, Way,
@@ -41,6 +41,14 @@ pub(crate) struct CollectiveSlots {
 pub(crate) struct Caller<'a> {
     pub(crate) runtime: &'a Runtime,
     pub(crate) call: &'static str,
+    /// The root that the call has named.
+    pub(crate) root: Option<u32>,
+}
+
+impl Caller<'_> {
+    pub(super) fn with_root(self, root: u32) -> Self {
+        Self { root: Some(root), ..self }
+    }
 }
 
 /// The receives by which a rank that may sleep learns of the end of awaited ranks, by rank.
@@ -65,7 +73,7 @@ impl CollectiveSlots {
         group: &Group,
         departures: &Arc<Departures>,
     ) -> Result<Option<Self>> {
-        let Caller { runtime, call } = caller;
+        let Caller { runtime, call, .. } = caller;
         let is_here = |rank| runtime.locality(group.peer(Rank(rank))) != Locality::Remote;
         if !(2..=MOST_RANKS).contains(&group.size()) || !(0..group.size()).all(is_here) {
             return Ok(None);
@@ -181,7 +189,7 @@ impl CollectiveSlots {
     /// Waits until `has_come` is true of those that are wanted. It is asked of one after the other, and not again of one of
     /// which it was true.
     fn wait(&self, caller: Caller<'_>, want: Want, has_come: &mut dyn FnMut(usize) -> bool) -> Result<()> {
-        let Caller { runtime, call } = caller;
+        let Caller { runtime, call, root } = caller;
         let (mut at, end) = want.of.map_or((0, self.size()), |rank| (rank, rank + 1));
         let mut look = || {
             while at < end && has_come(at) {
@@ -192,7 +200,7 @@ impl CollectiveSlots {
         if runtime.engine.look_for(&mut look) {
             return Ok(());
         }
-        let describe = || self.awaited(want);
+        let describe = || self.awaited(want, root);
         loop {
             let (mut watches, mut says_asleep, mut looks) = (Watches::new(), false, 0);
             let end = runtime.wait_in_memory(call, &describe, &mut |may_sleep| {
@@ -242,11 +250,11 @@ impl CollectiveSlots {
     }
 
     /// What such a wait awaits: the ranks that have not come.
-    fn awaited(&self, want: Want) -> Awaited {
+    fn awaited(&self, want: Want, root: Option<u32>) -> Awaited {
         let wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
         let absent = wanted.filter(|rank| !self.ranks[*rank].has_joined(want.number));
         let instance = Some(Instance { way: Way::Memory, number: want.number.raw() });
-        let place = Place { context: self.group.context(), window: None, name: String::new(), instance };
+        let place = Place { context: self.group.context(), window: None, name: with_root(root), instance };
         let need = Need::Collective(place, absent.map(|rank| self.peer(rank)).collect());
         Awaited::one("the other ranks of the collective".to_owned(), need)
     }
@@ -345,7 +353,7 @@ impl Members {
         self.ring(caller, |_| true)
     }
 
-    fn ring(&self, Caller { runtime, call }: Caller<'_>, is_due: impl Fn(Want) -> bool) -> Result<()> {
+    fn ring(&self, Caller { runtime, call, .. }: Caller<'_>, is_due: impl Fn(Want) -> bool) -> Result<()> {
         let sleeps = |rank: &usize| {
             let slots = self.ranks[*rank];
             *rank != self.own && slots.asleep().is_some_and(&is_due) && slots.claim()
