@@ -110,6 +110,7 @@ impl Exchange {
     }
 
     /// Says at which rank all blocks begin or end.
+    #[must_use]
     pub fn rooted(self, root: u32) -> Self {
         Self { root: Some(root), ..self }
     }
