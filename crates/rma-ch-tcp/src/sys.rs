@@ -222,7 +222,7 @@ fn with_place(error: io::Error, entries: &[libc::iovec], access: &'static str) -
     }
     let is_bad = |entry: &&libc::iovec| {
         let start = entry.iov_base as usize;
-        [start, start + (entry.iov_len - 1)].iter().any(|at| !is_readable(*at))
+        [start, start.wrapping_add(entry.iov_len.saturating_sub(1))].iter().any(|at| !is_readable(*at))
     };
     let longest = || entries.iter().max_by_key(|entry| entry.iov_len);
     let Some(entry) = entries.iter().find(is_bad).or_else(longest) else { return error };

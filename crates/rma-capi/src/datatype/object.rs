@@ -10,6 +10,7 @@ use crate::handle::Table;
 use crate::name::Name;
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{BasicType, Datatype};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
 
@@ -35,21 +36,31 @@ pub(crate) fn derived(datatype: MPI_Datatype) -> Option<&'static Derived> {
 
 /// The engine's type of a handle, committed or not; `name` is the argument's.
 pub(crate) fn get(name: &str, datatype: MPI_Datatype) -> Result<Datatype> {
+    get_shared(name, datatype).map(Cow::into_owned)
+}
+
+fn get_shared(name: &str, datatype: MPI_Datatype) -> Result<Cow<'static, Datatype>> {
     if let Some(basic) = basic_type(datatype) {
-        return Ok(predefined::datatype(basic));
+        return Ok(Cow::Borrowed(predefined::datatype(basic)));
     }
-    let derived = derived(datatype).map(|derived| derived.inner.clone());
-    derived.or_else(|| marks::datatype(datatype)).ok_or_else(|| unknown(name, datatype))
+    let derived = derived(datatype).map(|derived| Cow::Borrowed(&derived.inner));
+    derived.or_else(|| marks::datatype(datatype).map(Cow::Owned)).ok_or_else(|| unknown(name, datatype))
 }
 
 /// The engine's type of a handle that is used for communication, so must be committed (MPI 5.0 §5.1.9).
 pub(crate) fn committed(name: &str, datatype: MPI_Datatype) -> Result<Datatype> {
+    committed_shared(name, datatype).map(Cow::into_owned)
+}
+
+/// As [`committed`], for the time of the call that the program has given the handle to.
+pub(crate) fn committed_shared(name: &str, datatype: MPI_Datatype) -> Result<Cow<'static, Datatype>> {
     match derived(datatype) {
-        Some(derived) if !derived.is_committed.load(Relaxed) => {
+        Some(derived) if derived.is_committed.load(Relaxed) => Ok(Cow::Borrowed(&derived.inner)),
+        Some(_) => {
             let cause = format!("{name} was not committed (MPI_Type_commit)");
             Err(Error::new(ErrorClass::Type, "", cause))
         }
-        _ => get(name, datatype),
+        None => get_shared(name, datatype),
     }
 }
 

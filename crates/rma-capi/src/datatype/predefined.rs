@@ -116,9 +116,9 @@ pub(crate) fn dense_size(datatype: MPI_Datatype) -> u64 {
 }
 
 /// The engine's datatype of a basic type; clones are cheap.
-pub(crate) fn datatype(basic: BasicType) -> Datatype {
+pub(crate) fn datatype(basic: BasicType) -> &'static Datatype {
     static TYPES: [OnceLock<Datatype>; 256] = [const { OnceLock::new() }; 256];
-    TYPES[usize::from(basic.code())].get_or_init(|| Datatype::basic(basic)).clone()
+    TYPES[usize::from(basic.code())].get_or_init(|| Datatype::basic(basic))
 }
 
 /// The name of a constant of the ABI that this library has no type for.

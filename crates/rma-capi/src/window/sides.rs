@@ -4,12 +4,13 @@ use super::object::Win;
 use super::synchronize::target;
 use crate::abi::{MPI_Aint, MPI_Datatype, MPI_PROC_NULL};
 use crate::arguments::{Memory, Wide, count};
-use crate::datatype::committed;
+use crate::datatype::committed_shared;
 use crate::overlap::{Touched, check_apart};
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::Datatype;
 use rma_core::ids::{Disp, Rank};
 use rma_core::window::{self, Destination, Flavor, TargetArea};
+use std::borrow::Cow;
 use std::ffi::c_int;
 
 /// The origin's side of a call.
@@ -74,13 +75,13 @@ impl<C: Wide> Target<C> {
 pub(super) struct Elements {
     pub(super) address: Memory,
     pub(super) count: u64,
-    pub(super) datatype: Datatype,
+    pub(super) datatype: Cow<'static, Datatype>,
 }
 
 impl Elements {
     /// `names` are the arguments'. The address does not matter when nothing is done with it.
     fn new<C: Wide>(names: [&str; 3], side: &Origin<C>, target: &Target<C>) -> Result<Self> {
-        let datatype = committed(names[2], side.datatype)?;
+        let datatype = committed_shared(names[2], side.datatype)?;
         let count = count(names[1], side.count)?;
         if target.rank != MPI_PROC_NULL {
             side.address.check_elements(names[0], count, &datatype)?;
@@ -97,7 +98,7 @@ impl Elements {
     }
 
     pub(super) fn at_target<C: Wide>(target: &Target<C>) -> Result<Self> {
-        let datatype = committed("target_datatype", target.datatype)?;
+        let datatype = committed_shared("target_datatype", target.datatype)?;
         Ok(Self { address: Memory::NULL, count: count("target_count", target.count)?, datatype })
     }
 
@@ -108,7 +109,7 @@ impl Elements {
         let (Some(disp), Some(back)) = (disp.filter(|_| target.rank >= 0), first.checked_neg()) else {
             return Ok(None);
         };
-        let datatype = Datatype::hindexed([(1, back)], &self.datatype)?;
+        let datatype = Cow::Owned(Datatype::hindexed([(1, back)], &self.datatype)?);
         Ok(Some((Rank(target.rank as u32), Disp(disp), Self { datatype, ..self.clone() })))
     }
 
