@@ -44,8 +44,8 @@ pub(crate) struct Started {
 /// Under this key rank 0 publishes the secret where the start tells none.
 const SECRET_KEY: &str = "rma-secret-of-rank";
 
-/// Under this key rank 0 publishes what all ranks go by: letters of [`OVERSUBSCRIBED`] and [`SUMMED`], and behind a semicolon what is
-/// to be alike.
+/// Under this key rank 0 publishes what all ranks go by: letters of [`OVERSUBSCRIBED`] and [`SUMMED`], and behind a comma what is
+/// to be alike. No letter is one that a launcher's protocol may separate words by.
 const JOB_KEY: &str = "rma-job";
 /// Ranks outnumber cores where rank 0 runs: it selects the algorithms of collectives.
 const OVERSUBSCRIBED: char = 'c';
@@ -166,7 +166,7 @@ fn join_job(
 fn alike(configuration: &Configuration) -> String {
     let Configuration { runtime, engine, message, .. } = configuration;
     format!(
-        "RMA_CREDITS={};RMA_MESSAGE_WINDOW={};RMA_RANKS_PER_NODE={}",
+        "RMA_CREDITS:{},RMA_MESSAGE_WINDOW:{},RMA_RANKS_PER_NODE:{}",
         engine.credits, message.window_bytes, runtime.ranks_per_node
     )
 }
@@ -178,14 +178,14 @@ fn meet(start: &dyn Start, messenger: &Messenger, letters: [(bool, char); 2], al
     }
     if start.rank() == 0 {
         let told: String = letters.iter().filter(|(is, _)| *is).map(|(_, letter)| letter).collect();
-        start.put(JOB_KEY, &format!("{told};{alike}"))?;
+        start.put(JOB_KEY, &format!("{told},{alike}"))?;
     }
     start.fence()?;
     let told = start.get(0, JOB_KEY)?.unwrap_or_default();
-    let (told, of_rank_0) = told.split_once(';').unwrap_or((&told, alike));
-    let mut pairs = alike.split(';').zip(of_rank_0.split(';'));
+    let (told, of_rank_0) = told.split_once(',').unwrap_or((&told, alike));
+    let mut pairs = alike.split(',').zip(of_rank_0.split(','));
     if let Some((own, other)) = pairs.find(|(own, other)| own != other) {
-        let (own, other) = (own.replace('=', " is "), other.rsplit('=').next().unwrap_or_default());
+        let (own, other) = (own.replace(':', " is "), other.rsplit(':').next().unwrap_or_default());
         let cause =
             format!("{own} on this rank and {other} on process 0, but must be the same in all processes");
         return Err(Error::new(ErrorClass::Arg, "init", cause));
