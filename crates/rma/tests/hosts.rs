@@ -201,7 +201,7 @@ fn no_end_of_a_job_waits_for_a_host_that_has_not_answered() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let agent = agent();
         let running = Running::start(agent.command("a,far", &["sleep", "999"]));
-        running.wait_for(1, "sleep");
+        running.wait_for(1, "sleep 1000");
         send(running.child.id() as i32, signal);
         let run = running.finish();
         assert_eq!(run.code, Some(code), "{run:?}");
