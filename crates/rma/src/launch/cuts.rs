@@ -4,17 +4,16 @@
 //! it hears, and [`super::ending`] what became of the ranks.
 
 use super::remote::list;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pairs of which one has found the other one lost while that one's process was there and had not finalized.
 #[derive(Debug, Default)]
-pub(super) struct Cuts(Vec<[usize; 2]>);
+pub(super) struct Cuts(BTreeSet<[usize; 2]>);
 
 impl Cuts {
     /// A rank has found another one lost, which is there.
     pub(super) fn note(&mut self, rank: usize, other: usize) {
-        self.0.push([rank, other]);
+        self.0.insert([rank, other]);
     }
 
     /// A line for each two hosts with such ranks, in a job of which no rank has failed: else one may be lost that leaves because of that.
