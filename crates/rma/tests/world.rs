@@ -359,18 +359,18 @@ fn a_provider_that_cannot_be_had_is_told_of_once() {
     assert_good(&run(2, "window", &[wish]));
 }
 
-/// What is checked nowhere else. Rank 1 has the default.
+/// What is checked nowhere else.
 #[test]
 fn numbers_that_must_be_alike_and_are_not_are_named_at_the_start() {
-    for (name, value, default) in [
+    for (name, value, other) in [
         ("RMA_CREDITS", "8", "64"),
         ("RMA_MESSAGE_WINDOW", "1000", "65536"),
         ("RMA_RANKS_PER_NODE", "1", "0"),
     ] {
-        let set = format!("{name}={value}");
-        let words = ["-n", "1", "-x", &set, WORLD, "window", ":", "-n", "1", WORLD, "window"];
+        let [first, second] = [value, other].map(|value| format!("{name}={value}"));
+        let words = ["-n", "1", "-x", &first, WORLD, "window", ":", "-n", "1", "-x", &second, WORLD, "window"];
         let run = Running::start(rmarun(words)).finish();
-        let why = format!("{name} is {default} on this rank and {value} on process 0, but must be the same");
+        let why = format!("{name} is {other} on this rank and {value} on process 0, but must be the same");
         assert!(run.code != Some(0) && run.stderr.contains(&why), "{run:?}");
     }
 }
