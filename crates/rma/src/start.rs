@@ -73,13 +73,13 @@ pub(crate) fn start(
     names: Vec<String>,
     given: Option<Arc<dyn Start>>,
 ) -> Result<Started> {
-    let configuration = Configuration::read(look_up)?;
-    channels::load(&configuration.runtime.channel_plugin)?;
+    let configuration = Configuration::read(&look_up.reader())?;
+    channels::load(look_up)?;
     let start = match given {
         Some(start) => start,
         None => {
             let RuntimeConfig { launcher_timeout_s, pmix_lib, .. } = &configuration.runtime;
-            join::from_environment(look_up, Duration::from_secs(*launcher_timeout_s), pmix_lib)?
+            join::from_environment(&look_up.reader(), Duration::from_secs(*launcher_timeout_s), pmix_lib)?
         }
     };
     let (rank, is_alone) = (start.rank(), start.size() == 1);
@@ -429,14 +429,14 @@ mod tests {
     fn opened(places: &Places, channel: &str) -> Result<(String, bool)> {
         let mut configuration = Configuration::default();
         configuration.runtime.channel = channel.into();
-        let plan = Plan::choose(&configuration.runtime.channel, &|_| None);
+        let plan = Plan::choose(&configuration.runtime.channel, LookUp::new(&|_| None));
         let opening = Opening {
             me: Peer(0),
             size: 4,
             job: "opened",
             secret: [0; 32],
             is_oversubscribed: false,
-            look_up: &|_| None,
+            look_up: LookUp::new(&|_| None),
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
             exchange: Arc::new(NoWords),
             scope: String::new(),

@@ -1,7 +1,8 @@
 //! The world: all processes of a job, from start to end.
 
+use crate::channels::{LIBRARIES, LookUp};
 use crate::communicator::Communicator;
-use crate::config::{Configuration, RuntimeConfig};
+use crate::config::RuntimeConfig;
 use crate::join::{Allgather, Notices, Start};
 use crate::parting::{is_survivable, meet_survivors};
 use crate::pmi::Client;
@@ -190,9 +191,6 @@ impl World {
     }
 }
 
-/// Variables that name shared objects, whose code is trusted.
-const LIBRARIES: [&str; 3] = ["RMA_CHANNEL_PLUGIN", "RMA_OFI_LIB", "RMA_PMIX_LIB"];
-
 /// A world that is about to be started ([`World::builder`]).
 pub struct Builder<'a> {
     instead: &'a dyn Fn(&str) -> Option<String>,
@@ -249,9 +247,13 @@ impl<'a> Builder<'a> {
             let cause = "this process has started its part in the job before";
             return Err(Error::new(ErrorClass::Other, "init", cause));
         }
-        let look_up = |name: &str| (self.instead)(name).or_else(|| Configuration::of_environment(name));
+        let look_up = match self.may_load {
+            // SAFETY: the program has said so.
+            true => unsafe { LookUp::that_may_load(self.instead) },
+            false => LookUp::new(self.instead),
+        };
         let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-        let Started { runtime, start, notices, is_summed } = start(&look_up, names, self.start)?;
+        let Started { runtime, start, notices, is_summed } = start(look_up, names, self.start)?;
         let RuntimeConfig { agent, agent_tick_us, .. } = runtime.configuration.runtime;
         fork::watch(runtime.me.0);
         // A job of one has no peer to serve.

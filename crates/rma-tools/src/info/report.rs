@@ -1,6 +1,6 @@
 //! What there is to tell, as plain data.
 
-use rma::channels::{Distance, Plan, kinds, load};
+use rma::channels::{Distance, LookUp, Plan, kinds, load};
 use rma::config::Configuration;
 use rma_core::config::Setting;
 use serde_json::{Value, json};
@@ -40,24 +40,25 @@ pub struct ChannelReport {
 }
 
 impl Report {
-    /// Reads every variable through `look_up`; `names` are all names of the environment.
+    /// Reads every variable through `look_up`, but for those that name code to load, which are the environment's; `names` are all
+    /// names of the environment.
     pub fn new(look_up: &dyn Fn(&str) -> Option<String>, names: Vec<String>) -> Self {
         let wrong = Configuration::refused(look_up);
         let right = |name: &str| if wrong.iter().any(|(bad, _)| *bad == name) { None } else { look_up(name) };
         // What is left is right: each value was read above.
         let configuration = Configuration::read(&right).unwrap_or_default();
         let mut errors: Vec<_> = wrong.iter().map(|(_, error)| error.cause().to_owned()).collect();
-        errors
-            .extend(load(&configuration.runtime.channel_plugin).err().map(|error| error.cause().to_owned()));
+        let right = LookUp::new(&right);
+        errors.extend(load(right).err().map(|error| error.cause().to_owned()));
         let channels = kinds().into_iter().map(|kind| ChannelReport {
             name: kind.name(),
             text: kind.text(),
-            cost_ns: [Distance::Node, Distance::Remote].map(|distance| kind.cost_ns(distance, &right)),
-            state: kind.probe(&right),
+            cost_ns: [Distance::Node, Distance::Remote].map(|distance| kind.cost_ns(distance, right)),
+            state: kind.probe(right),
         });
         Self {
             channels: channels.collect(),
-            plan: Plan::choose(&configuration.runtime.channel, &right),
+            plan: Plan::choose(&configuration.runtime.channel, right),
             settings: configuration.settings(),
             errors,
             warnings: configuration.warnings(names),

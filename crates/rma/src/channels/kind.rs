@@ -1,5 +1,6 @@
 //! What a channel tells of itself, and what it is opened with.
 
+use super::look_up::LookUp;
 use rma_core::channel::Channel;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
@@ -7,9 +8,6 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-
-/// Answers the text of a variable that is set.
-pub type LookUp<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// How far apart two processes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,6 +8,7 @@
 //! on nothing but their distance. Knows no launcher: addresses go through an exchange of words.
 
 mod kind;
+mod look_up;
 mod ofi;
 mod plan;
 mod plugin;
@@ -17,7 +18,9 @@ mod shm;
 mod tcp;
 
 pub(crate) use kind::Exchange;
-pub use kind::{ChannelKind, Distance, LookUp, Opening};
+pub use kind::{ChannelKind, Distance, Opening};
+pub(crate) use look_up::LIBRARIES;
+pub use look_up::LookUp;
 pub use plan::Plan;
 pub use plugin::load;
 pub use preference::Preference;

@@ -1,6 +1,7 @@
 //! The line of the channel over libfabric.
 
-use super::kind::{ChannelKind, Distance, LookUp, Opening};
+use super::kind::{ChannelKind, Distance, Opening};
+use super::look_up::LookUp;
 use super::tcp::Tcp;
 use rma_ch_ofi::{DEFAULT_PROVIDER, OfiChannel, OfiConfig, OfiSettings, probe};
 use rma_core::Result;
@@ -19,7 +20,7 @@ impl ChannelKind for Ofi {
 
     fn cost_ns(&self, distance: Distance, look_up: LookUp<'_>) -> Option<u32> {
         // A network that is named is faster than sockets; over sockets libfabric is not.
-        let provider = look_up("RMA_OFI_PROVIDER").filter(|provider| provider.trim() != DEFAULT_PROVIDER);
+        let provider = look_up.text("RMA_OFI_PROVIDER").filter(|provider| provider.trim() != DEFAULT_PROVIDER);
         Some(match (provider.is_some(), distance) {
             (true, _) => 3_000,
             (false, Distance::Node) => 12_000,
@@ -28,13 +29,12 @@ impl ChannelKind for Ofi {
     }
 
     fn wish(&self, look_up: LookUp<'_>) -> Option<String> {
-        Some(format!("RMA_OFI_PROVIDER is {}", look_up("RMA_OFI_PROVIDER")?.trim()))
+        Some(format!("RMA_OFI_PROVIDER is {}", look_up.text("RMA_OFI_PROVIDER")?.trim()))
     }
 
     fn probe(&self, look_up: LookUp<'_>) -> Result<String, String> {
-        let config = OfiConfig::read(look_up).map_err(|error| error.cause().to_owned())?;
-        // SAFETY: the environment names the library, as it names libraries to the loader, or a program that answers for it
-        // (`Builder::may_load`).
+        let config = OfiConfig::read(&look_up.reader()).map_err(|error| error.cause().to_owned())?;
+        // SAFETY: `LookUp` gives only names of libraries that are answered for.
         unsafe { probe(&config) }
     }
 
@@ -43,7 +43,7 @@ impl ChannelKind for Ofi {
             me: opening.me,
             size: opening.size,
             listen: Some(opening.listen),
-            config: OfiConfig::read(opening.look_up)?,
+            config: OfiConfig::read(&opening.look_up.reader())?,
             lower: Tcp.open(&opening.below())?,
         };
         // SAFETY: as above.

@@ -1,6 +1,7 @@
 //! What a preference comes to: the channel of each distance.
 
-use super::kind::{ChannelKind, Distance, LookUp};
+use super::kind::{ChannelKind, Distance};
+use super::look_up::LookUp;
 use super::preference::Preference;
 use super::registry::{AUTO, kinds};
 use std::fmt;
@@ -143,7 +144,7 @@ mod tests {
         }
 
         fn wish(&self, look_up: LookUp<'_>) -> Option<String> {
-            look_up(self.0).map(|value| format!("{} is {value}", self.0))
+            look_up.text(self.0).map(|value| format!("{} is {value}", self.0))
         }
 
         fn probe(&self, _: LookUp<'_>) -> Result<String, String> {
@@ -175,7 +176,7 @@ mod tests {
             ("absent,auto", "shm/tcp", true),
             ("dear,shm", "dear/dear", true),
         ] {
-            let plan = Plan::choose_among(KINDS, &Preference::from(preference), &|_| None);
+            let plan = Plan::choose_among(KINDS, &Preference::from(preference), LookUp::new(&|_| None));
             assert_eq!((plan.word().as_str(), plan.is_direct), (word, is_direct), "{preference}");
         }
     }
@@ -185,12 +186,9 @@ mod tests {
         let unmet = |preference: &str, wished: &'static str| {
             let (preference, look_up) =
                 (Preference::from(preference), move |name: &str| (name == wished).then(|| "1".to_owned()));
-            Plan::choose_among(KINDS, &preference, &look_up).unmet_among(
-                KINDS,
-                &preference,
-                Distance::Remote,
-                &look_up,
-            )
+            let look_up = LookUp::new(&look_up);
+            let plan = Plan::choose_among(KINDS, &preference, look_up);
+            plan.unmet_among(KINDS, &preference, Distance::Remote, look_up)
         };
         let told = "absent is 1, but absent cannot be had here and tcp is used instead: missing";
         assert_eq!(unmet("auto", "absent"), [told]);

@@ -1,8 +1,9 @@
 //! The lines of channels that shared objects bring (`RMA_CHANNEL_PLUGIN`).
 
-use super::kind::{ChannelKind, Distance, Exchange, LookUp, Opening, key};
+use super::kind::{ChannelKind, Distance, Exchange, Opening, key};
+use super::look_up::LookUp;
 use super::registry::register;
-use crate::paths::FilePath;
+use crate::config::RuntimeConfig;
 use parking_lot::Mutex;
 use rma_ch_c::{Meeting, Plugin};
 use rma_core::channel::Channel;
@@ -14,12 +15,13 @@ use std::sync::Arc;
 /// Files that are loaded.
 static LOADED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Adds the channel of a shared object, if one is named; again is once.
+/// Adds the channel of the shared object that `RMA_CHANNEL_PLUGIN` names, if it names one; again is once.
 ///
 /// # Errors
 /// `MPI_ERR_ARG` with one line that names the file and what is expected.
-pub fn load(path: &FilePath) -> Result<()> {
-    let Some(path) = path.path() else { return Ok(()) };
+pub fn load(look_up: LookUp<'_>) -> Result<()> {
+    let RuntimeConfig { channel_plugin, .. } = RuntimeConfig::read(&look_up.reader())?;
+    let Some(path) = channel_plugin.path() else { return Ok(()) };
     let refused = |cause: String| {
         let at = path.display();
         let cause = cause.strip_prefix(&format!("{at}: ")).unwrap_or(&cause).to_owned();
@@ -29,7 +31,7 @@ pub fn load(path: &FilePath) -> Result<()> {
     if loaded.iter().any(|known| known == path) {
         return Ok(());
     }
-    // SAFETY: the environment names it, as it names libraries to the loader, or a program that answers for it (`Builder::may_load`).
+    // SAFETY: `LookUp` gives only names of objects that are answered for.
     let plugin = unsafe { Plugin::load(path) }.map_err(refused)?;
     register(Box::new(Plugged(plugin))).map_err(|error| refused(error.cause().to_owned()))?;
     loaded.push(path.to_owned());

@@ -1,6 +1,7 @@
 //! The line of the shared-memory channel.
 
-use super::kind::{ChannelKind, Distance, LookUp, Opening};
+use super::kind::{ChannelKind, Distance, Opening};
+use super::look_up::LookUp;
 use rma_ch_shm::{ShmChannel, ShmConfig, ShmSettings};
 use rma_core::Result;
 use rma_core::channel::Channel;
@@ -34,7 +35,7 @@ impl ChannelKind for Shm {
             size: opening.size,
             job: opening.job.to_owned(),
             secret: opening.secret,
-            config: ShmConfig::read(opening.look_up)?,
+            config: ShmConfig::read(&opening.look_up.reader())?,
         };
         let channel = ShmChannel::new(settings).map_err(|cause| Opening::refused("shared memory", &cause))?;
         Ok(Box::new(channel))

@@ -1,6 +1,7 @@
 //! The line of the TCP channel.
 
-use super::kind::{ChannelKind, Distance, LookUp, Opening};
+use super::kind::{ChannelKind, Distance, Opening};
+use super::look_up::LookUp;
 use crate::network::machine_name;
 use rma_ch_tcp::{TcpChannel, TcpConfig, TcpSettings};
 use rma_core::Result;
@@ -26,7 +27,7 @@ impl ChannelKind for Tcp {
     }
 
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Channel>> {
-        let mut config = TcpConfig::read(opening.look_up)?;
+        let mut config = TcpConfig::read(&opening.look_up.reader())?;
         if opening.is_oversubscribed {
             // A rank that sleeps between polls learns what is readable as it wakes: it need not try.
             config.direct_reads = 0;

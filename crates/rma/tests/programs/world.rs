@@ -28,7 +28,7 @@ impl ChannelKind for Counted {
     }
 
     fn probe(&self, look_up: LookUp<'_>) -> Result<String, String> {
-        match look_up("RMA_TEST_ABSENT") {
+        match look_up.text("RMA_TEST_ABSENT") {
             Some(ranks) if ranks == std::env::var("PMI_RANK").unwrap_or_default() || ranks == "all" => {
                 Err("as the test wishes".to_owned())
             }

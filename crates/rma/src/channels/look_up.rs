@@ -1,0 +1,67 @@
+//! The variables as channels read them, and the one rule on those that name code.
+//!
+//! Invariant: a name of code to load comes from the environment, which names libraries to the system's loader as well, or from
+//! a program that has answered for it in `unsafe` code. So no safe function loads what safe code names.
+
+use crate::config::Configuration;
+use std::fmt;
+
+/// The variables that name code to load.
+pub(crate) const LIBRARIES: [&str; 3] = ["RMA_CHANNEL_PLUGIN", "RMA_OFI_LIB", "RMA_PMIX_LIB"];
+
+/// Answers the text of a variable that is set: by a program, or else in the environment.
+#[derive(Clone, Copy)]
+pub struct LookUp<'a> {
+    instead: &'a dyn Fn(&str) -> Option<String>,
+    may_load: bool,
+}
+
+impl<'a> LookUp<'a> {
+    /// With the values that `instead` answers in place of the environment's, but for those that name code to load.
+    pub fn new(instead: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Self { instead, may_load: false }
+    }
+
+    /// The same, also for those that name code to load.
+    ///
+    /// # Safety
+    /// As for `Builder::may_load`, whenever `instead` is asked.
+    pub(crate) unsafe fn that_may_load(instead: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Self { instead, may_load: true }
+    }
+
+    /// The text of a variable.
+    pub fn text(self, name: &str) -> Option<String> {
+        let is_free = self.may_load || !LIBRARIES.contains(&name);
+        let set = if is_free { (self.instead)(name) } else { None };
+        set.or_else(|| Configuration::of_environment(name))
+    }
+
+    /// The same as a function.
+    pub fn reader(self) -> impl Fn(&str) -> Option<String> + 'a {
+        move |name| self.text(name)
+    }
+}
+
+impl fmt::Debug for LookUp<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LookUp").field("may_load", &self.may_load).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LIBRARIES, LookUp};
+
+    #[test]
+    fn programs_name_code_only_where_they_answer_for_it() {
+        let instead = |name: &str| Some(format!("{name} of the program"));
+        for name in LIBRARIES {
+            let named = instead(name);
+            assert_ne!(LookUp::new(&instead).text(name), named);
+            // SAFETY: nothing is loaded here.
+            assert_eq!(unsafe { LookUp::that_may_load(&instead) }.text(name), named);
+        }
+        assert_eq!(LookUp::new(&instead).reader()("RMA_SLOTS"), instead("RMA_SLOTS"));
+    }
+}
