@@ -368,7 +368,8 @@ fn numbers_that_must_be_alike_and_are_not_are_named_at_the_start() {
         ("RMA_RANKS_PER_NODE", "1", "0"),
     ] {
         let [first, second] = [value, other].map(|value| format!("{name}={value}"));
-        let words = ["-n", "1", "-x", &first, WORLD, "window", ":", "-n", "1", "-x", &second, WORLD, "window"];
+        let words =
+            ["-n", "1", "-x", &first, WORLD, "window", ":", "-n", "1", "-x", &second, WORLD, "window"];
         let run = Running::start(rmarun(words)).finish();
         let why = format!("{name} is {other} on this rank and {value} on process 0, but must be the same");
         assert!(run.code != Some(0) && run.stderr.contains(&why), "{run:?}");

@@ -1,7 +1,7 @@
 //! What the constructor calls do: arguments to the engine's types, and the recipe kept beside. Each serves both forms of its
 //! call, with `int` and with `MPI_Count` arguments.
 
-use super::object::{enter, get};
+use super::object::{enter, get_shared};
 use super::recipe::Recipe;
 use crate::abi::*;
 use crate::arguments::{In, Out, Wide, count, len};
@@ -13,8 +13,8 @@ use std::ffi::c_int;
 type NewType = Out<MPI_Datatype>;
 
 pub(crate) fn contiguous<C: Wide>(number: C, oldtype: MPI_Datatype, newtype: NewType) -> Result<()> {
-    let base = get("oldtype", oldtype)?;
-    let made = Datatype::contiguous(count("count", number)?, &base)?;
+    let base = get_shared("oldtype", oldtype)?;
+    let made = Datatype::contiguous(count("count", number)?, base)?;
     finish(made, Recipe::new(MPI_COMBINER_CONTIGUOUS, &[oldtype]).sizes(&[number]), newtype)
 }
 
@@ -25,9 +25,9 @@ pub(crate) fn vector<C: Wide>(
     oldtype: MPI_Datatype,
     newtype: NewType,
 ) -> Result<()> {
-    let base = get("oldtype", oldtype)?;
+    let base = get_shared("oldtype", oldtype)?;
     let (n, block_len) = (count("count", number)?, count("blocklength", block)?);
-    let made = Datatype::vector(n, block_len, stride.wide(), &base)?;
+    let made = Datatype::vector(n, block_len, stride.wide(), base)?;
     finish(made, Recipe::new(MPI_COMBINER_VECTOR, &[oldtype]).sizes(&[number, block, stride]), newtype)
 }
 
@@ -38,9 +38,9 @@ pub(crate) fn hvector<C: Wide>(
     oldtype: MPI_Datatype,
     newtype: NewType,
 ) -> Result<()> {
-    let base = get("oldtype", oldtype)?;
+    let base = get_shared("oldtype", oldtype)?;
     let (n, block_len) = (count("count", number)?, count("blocklength", block)?);
-    let made = Datatype::hvector(n, block_len, stride.wide(), &base)?;
+    let made = Datatype::hvector(n, block_len, stride.wide(), base)?;
     let recipe = Recipe::new(MPI_COMBINER_HVECTOR, &[oldtype]).sizes(&[number, block]);
     finish(made, recipe.addresses::<C>([stride.wide()]), newtype)
 }
@@ -53,12 +53,11 @@ pub(crate) fn indexed<C: Wide>(
     oldtype: MPI_Datatype,
     newtype: NewType,
 ) -> Result<()> {
-    let base = get("oldtype", oldtype)?;
+    let base = get_shared("oldtype", oldtype)?;
     let n = len("count", number)?;
-    let lens = blocks.many("array_of_blocklengths", n)?;
+    let lens = lengths(blocks, n)?;
     let places = displacements.many("array_of_displacements", n)?;
-    let pairs = lengths(&lens)?.into_iter().zip(places.iter().map(|place| place.wide()));
-    let made = Datatype::indexed(pairs, &base)?;
+    let made = Datatype::indexed(pairs(&lens, places.iter().map(|place| place.wide())), base)?;
     let recipe = Recipe::new(MPI_COMBINER_INDEXED, &[oldtype]).sizes(&[number]).sizes(&lens).sizes(&places);
     finish(made, recipe, newtype)
 }
@@ -71,11 +70,11 @@ pub(crate) fn hindexed<C: Wide, A: Wide>(
     oldtype: MPI_Datatype,
     newtype: NewType,
 ) -> Result<()> {
-    let base = get("oldtype", oldtype)?;
+    let base = get_shared("oldtype", oldtype)?;
     let n = len("count", number)?;
-    let lens = blocks.many("array_of_blocklengths", n)?;
-    let places = wide_all(&displacements.many("array_of_displacements", n)?);
-    let made = Datatype::hindexed(lengths(&lens)?.into_iter().zip(places.iter().copied()), &base)?;
+    let lens = lengths(blocks, n)?;
+    let places = wide("array_of_displacements", displacements, n)?;
+    let made = Datatype::hindexed(pairs(&lens, places.iter().copied()), base)?;
     let recipe = Recipe::new(MPI_COMBINER_HINDEXED, &[oldtype]).sizes(&[number]).sizes(&lens);
     finish(made, recipe.addresses::<C>(places), newtype)
 }
@@ -88,9 +87,10 @@ pub(crate) fn indexed_block<C: Wide>(
     oldtype: MPI_Datatype,
     newtype: NewType,
 ) -> Result<()> {
-    let base = get("oldtype", oldtype)?;
+    let base = get_shared("oldtype", oldtype)?;
     let places = displacements.many("array_of_displacements", len("count", number)?)?;
-    let made = Datatype::indexed_block(count("blocklength", block)?, wide_all(&places), &base)?;
+    let wide = places.iter().map(|place| place.wide());
+    let made = Datatype::indexed_block(count("blocklength", block)?, wide, base)?;
     let recipe = Recipe::new(MPI_COMBINER_INDEXED_BLOCK, &[oldtype]).sizes(&[number, block]).sizes(&places);
     finish(made, recipe, newtype)
 }
@@ -103,9 +103,9 @@ pub(crate) fn hindexed_block<C: Wide, A: Wide>(
     oldtype: MPI_Datatype,
     newtype: NewType,
 ) -> Result<()> {
-    let base = get("oldtype", oldtype)?;
-    let places = wide_all(&displacements.many("array_of_displacements", len("count", number)?)?);
-    let made = Datatype::hindexed_block(count("blocklength", block)?, places.iter().copied(), &base)?;
+    let base = get_shared("oldtype", oldtype)?;
+    let places = wide("array_of_displacements", displacements, len("count", number)?)?;
+    let made = Datatype::hindexed_block(count("blocklength", block)?, places.iter().copied(), base)?;
     let recipe = Recipe::new(MPI_COMBINER_HINDEXED_BLOCK, &[oldtype]).sizes(&[number, block]);
     finish(made, recipe.addresses::<C>(places), newtype)
 }
@@ -118,12 +118,13 @@ pub(crate) fn structure<C: Wide, A: Wide>(
     newtype: NewType,
 ) -> Result<()> {
     let n = len("count", number)?;
-    let lens = blocks.many("array_of_blocklengths", n)?;
-    let places = wide_all(&displacements.many("array_of_displacements", n)?);
+    let lens = lengths(blocks, n)?;
+    let places = wide("array_of_displacements", displacements, n)?;
     let handles = types.many("array_of_types", n)?;
-    let bases = handles.iter().map(|handle| get("array_of_types", *handle)).collect::<Result<Vec<_>>>()?;
-    let fields = lengths(&lens)?.into_iter().zip(&places).zip(&bases);
-    let fields = fields.map(|((count, place), ty)| Field { count, offset: *place, ty });
+    let bases =
+        handles.iter().map(|handle| get_shared("array_of_types", *handle)).collect::<Result<Vec<_>>>()?;
+    let fields = pairs(&lens, places.iter().copied()).zip(bases);
+    let fields = fields.map(|((count, offset), ty)| Field { count, offset, ty });
     let made = Datatype::structure(fields)?;
     let recipe = Recipe::new(MPI_COMBINER_STRUCT, &handles).sizes(&[number]).sizes(&lens);
     finish(made, recipe.addresses::<C>(places), newtype)
@@ -138,7 +139,7 @@ pub(crate) fn subarray<C: Wide>(
     oldtype: MPI_Datatype,
     newtype: NewType,
 ) -> Result<()> {
-    let base = get("oldtype", oldtype)?;
+    let base = get_shared("oldtype", oldtype)?;
     let n = len("ndims", ndims)?;
     let sizes = sizes.many("array_of_sizes", n)?;
     let subsizes = subsizes.many("array_of_subsizes", n)?;
@@ -151,7 +152,7 @@ pub(crate) fn subarray<C: Wide>(
         })
     });
     let dims = dims.collect::<Result<Vec<_>>>().map_err(as_argument)?;
-    let made = Datatype::subarray(&dims, array_order(order)?, &base)?;
+    let made = Datatype::subarray(&dims, array_order(order)?, base)?;
     let recipe = Recipe::new(MPI_COMBINER_SUBARRAY, &[oldtype]).integers(&[ndims]);
     finish(made, recipe.sizes(&sizes).sizes(&subsizes).sizes(&starts).integers(&[order]), newtype)
 }
@@ -168,7 +169,7 @@ pub(crate) fn darray<C: Wide>(
     oldtype: MPI_Datatype,
     newtype: NewType,
 ) -> Result<()> {
-    let base = get("oldtype", oldtype)?;
+    let base = get_shared("oldtype", oldtype)?;
     let n = len("ndims", ndims)?;
     let gsizes = gsizes.many("array_of_gsizes", n)?;
     let distribs = distribs.many("array_of_distribs", n)?;
@@ -187,7 +188,7 @@ pub(crate) fn darray<C: Wide>(
         let cause = format!("rank {rank} of size {size} is not in a grid of {psizes:?} processes");
         return Err(Error::new(ErrorClass::Arg, "", cause));
     }
-    let made = Datatype::darray(rank as u64, &dims, array_order(order)?, &base)?;
+    let made = Datatype::darray(rank as u64, &dims, array_order(order)?, base)?;
     let recipe = Recipe::new(MPI_COMBINER_DARRAY, &[oldtype]).integers(&[size, rank, ndims]).sizes(&gsizes);
     let recipe = recipe.integers(&distribs).integers(&dargs).integers(&psizes).integers(&[order]);
     finish(made, recipe, newtype)
@@ -200,7 +201,8 @@ pub(crate) fn resized<C: Wide>(
     extent: impl Wide,
     newtype: NewType,
 ) -> Result<()> {
-    let made = Datatype::resized(lb.wide(), extent.wide(), &get("oldtype", oldtype)?)?;
+    let base = get_shared("oldtype", oldtype)?;
+    let made = Datatype::resized(lb.wide(), extent.wide(), base)?;
     let recipe = Recipe::new(MPI_COMBINER_RESIZED, &[oldtype]);
     finish(made, recipe.addresses::<C>([lb.wide(), extent.wide()]), newtype)
 }
@@ -210,12 +212,23 @@ fn finish(made: Datatype, recipe: Recipe, newtype: NewType) -> Result<()> {
     newtype.set("newtype", enter(made, recipe)?)
 }
 
-fn lengths<C: Wide>(values: &[C]) -> Result<Vec<u64>> {
-    values.iter().map(|value| count("array_of_blocklengths", *value)).collect()
+/// The lengths of blocks, of which none is negative.
+fn lengths<C: Wide>(blocks: In<C>, number: usize) -> Result<Vec<C>> {
+    const NAME: &str = "array_of_blocklengths";
+    let lens = blocks.many(NAME, number)?;
+    match lens.iter().find(|len| len.wide() < 0) {
+        Some(negative) => count(NAME, *negative).map(|_| lens),
+        None => Ok(lens),
+    }
 }
 
-fn wide_all<C: Wide>(values: &[C]) -> Vec<i64> {
-    values.iter().map(|value| value.wide()).collect()
+/// Lengths from [`lengths`], each with its place.
+fn pairs<C: Wide>(lens: &[C], places: impl Iterator<Item = i64>) -> impl Iterator<Item = (u64, i64)> {
+    lens.iter().map(|len| len.wide() as u64).zip(places)
+}
+
+fn wide<C: Wide>(name: &str, values: In<C>, number: usize) -> Result<Vec<i64>> {
+    values.each(name, number).map(|values| values.map(Wide::wide).collect())
 }
 
 fn array_order(order: c_int) -> Result<ArrayOrder> {

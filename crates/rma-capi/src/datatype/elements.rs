@@ -170,7 +170,8 @@ mod tests {
         assert_eq!(counts, [Some(4), Some(6), Some(5), Some(1), Some(7), Some(12), None]);
         assert_eq!([0, 1, 2, 3, 4, 5, 12].map(|n| one.bytes(n)), [0, 2, 4, 12, 16, 18, 48].map(Some));
         assert_eq!(one.bytes(u64::MAX / 2), None);
-        let recipe = Recipe { types: vec![Ingredient::Predefined(MPI_2INT)], ..Recipe::default() };
+        let recipe =
+            Recipe { types: smallvec::smallvec![Ingredient::Predefined(MPI_2INT)], ..Recipe::default() };
         assert_eq!(Kind::Made(&recipe, 24).elements(28), Some(7));
     }
 }

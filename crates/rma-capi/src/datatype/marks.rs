@@ -4,6 +4,7 @@
 
 use crate::abi::MPI_Datatype;
 use rma_core::datatype::Datatype;
+use std::sync::LazyLock;
 
 const MPI_LB: MPI_Datatype = MPI_Datatype(0x401);
 const MPI_UB: MPI_Datatype = MPI_Datatype(0x402);
@@ -23,10 +24,12 @@ pub(crate) fn is_mark(datatype: MPI_Datatype) -> bool {
 }
 
 /// The engine's datatype of a mark.
-pub(crate) fn datatype(datatype: MPI_Datatype) -> Option<Datatype> {
+pub(crate) fn datatype(datatype: MPI_Datatype) -> Option<&'static Datatype> {
+    static LOWER: LazyLock<Datatype> = LazyLock::new(Datatype::lower_mark);
+    static UPPER: LazyLock<Datatype> = LazyLock::new(Datatype::upper_mark);
     match datatype {
-        MPI_LB => Some(Datatype::lower_mark()),
-        MPI_UB => Some(Datatype::upper_mark()),
+        MPI_LB => Some(&LOWER),
+        MPI_UB => Some(&UPPER),
         _ => None,
     }
 }

@@ -10,7 +10,6 @@ use crate::handle::Table;
 use crate::name::Name;
 use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::{BasicType, Datatype};
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
 
@@ -36,32 +35,40 @@ pub(crate) fn derived(datatype: MPI_Datatype) -> Option<&'static Derived> {
 
 /// The engine's type of a handle, committed or not; `name` is the argument's.
 pub(crate) fn get(name: &str, datatype: MPI_Datatype) -> Result<Datatype> {
-    get_shared(name, datatype).map(Cow::into_owned)
+    get_shared(name, datatype).cloned()
 }
 
-fn get_shared(name: &str, datatype: MPI_Datatype) -> Result<Cow<'static, Datatype>> {
+/// As [`get`], for the time of the call that the program has given the handle to.
+pub(crate) fn get_shared(name: &str, datatype: MPI_Datatype) -> Result<&'static Datatype> {
     if let Some(basic) = basic_type(datatype) {
-        return Ok(Cow::Borrowed(predefined::datatype(basic)));
+        return Ok(predefined::datatype(basic));
     }
-    let derived = derived(datatype).map(|derived| Cow::Borrowed(&derived.inner));
-    derived.or_else(|| marks::datatype(datatype).map(Cow::Owned)).ok_or_else(|| unknown(name, datatype))
+    let derived = derived(datatype).map(|derived| &derived.inner);
+    derived.or_else(|| marks::datatype(datatype)).ok_or_else(|| unknown(name, datatype))
 }
 
 /// The engine's type of a handle that is used for communication, so must be committed (MPI 5.0 §5.1.9).
 pub(crate) fn committed(name: &str, datatype: MPI_Datatype) -> Result<Datatype> {
-    committed_shared(name, datatype).map(Cow::into_owned)
+    committed_shared(name, datatype).cloned()
 }
 
 /// As [`committed`], for the time of the call that the program has given the handle to.
-pub(crate) fn committed_shared(name: &str, datatype: MPI_Datatype) -> Result<Cow<'static, Datatype>> {
+#[inline]
+pub(crate) fn committed_shared(name: &str, datatype: MPI_Datatype) -> Result<&'static Datatype> {
     match derived(datatype) {
-        Some(derived) if derived.is_committed.load(Relaxed) => Ok(Cow::Borrowed(&derived.inner)),
-        Some(_) => {
-            let cause = format!("{name} was not committed (MPI_Type_commit)");
-            Err(Error::new(ErrorClass::Type, "", cause))
-        }
-        None => get_shared(name, datatype),
+        Some(derived) if derived.is_committed.load(Relaxed) => Ok(&derived.inner),
+        found => not_derived(name, datatype, found.is_some()),
     }
+}
+
+/// [`committed_shared`] of what is not, or not made by the program.
+#[inline(never)]
+fn not_derived(name: &str, datatype: MPI_Datatype, is_derived: bool) -> Result<&'static Datatype> {
+    if is_derived {
+        let cause = format!("{name} was not committed (MPI_Type_commit)");
+        return Err(Error::new(ErrorClass::Type, "", cause));
+    }
+    get_shared(name, datatype)
 }
 
 /// The basic type of a handle for calls that take nothing else (`MPI_Fetch_and_op`): itself, or what the program's

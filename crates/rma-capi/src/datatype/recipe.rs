@@ -10,6 +10,7 @@ use crate::abi::{
 use crate::arguments::Wide;
 use rma::Result;
 use rma_core::datatype::{BasicType, Datatype};
+use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -18,12 +19,12 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Recipe {
     pub(crate) combiner: c_int,
-    pub(crate) integers: Vec<c_int>,
+    pub(crate) integers: SmallVec<[c_int; 4]>,
     /// Arguments of type `MPI_Aint`.
     pub(crate) addresses: Vec<i64>,
     /// Arguments of type `MPI_Count`, of calls with large counts only.
     pub(crate) counts: Vec<i64>,
-    pub(crate) types: Vec<Ingredient>,
+    pub(crate) types: SmallVec<[Ingredient; 1]>,
 }
 
 /// A type that another was made from. It lives on when the program frees its handle.
@@ -40,7 +41,7 @@ impl Recipe {
 
     /// Adds arguments that are `int` in every form of the call.
     pub(crate) fn integers(mut self, values: &[c_int]) -> Self {
-        self.integers.extend(values);
+        self.integers.extend_from_slice(values);
         self
     }
 

@@ -2,7 +2,7 @@
 
 use super::object::Win;
 use super::requested::Operation;
-use super::transfer::{Origin, Sides, Target, dense, with_op, with_result};
+use super::transfer::{Origin, Sides, Target, dense, with_op, with_result, with_sides};
 use crate::abi::*;
 use crate::arguments::{Wide, count};
 use crate::process::Sought;
@@ -70,8 +70,8 @@ pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, 
         return call.put(origin.address.readable("origin_addr", len)?, rank, disp);
     }
     // SAFETY: the buffer is good until the operation is complete, by the contract of `Memory`.
-    let run = |sides: Sides| unsafe { call.put_typed(sides.origin(), sides.rank, sides.area()) };
-    Sides::decode(window, &origin, &target)?.map_or(Ok(()), run)
+    let run = |sides: Sides<'_>| unsafe { call.put_typed(sides.origin(), sides.rank, sides.area()) };
+    with_sides(window, &origin, &target, run).map(Option::unwrap_or_default)
 }
 
 pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, window: &Win) -> Result<()> {
@@ -80,8 +80,8 @@ pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, 
         return call.get(origin.address.writable("origin_addr", len)?, rank, disp);
     }
     // SAFETY: as in `put`.
-    let run = |sides: Sides| unsafe { call.get_typed(sides.destination(), sides.rank, sides.area()) };
-    Sides::decode(window, &origin, &target)?.map_or(Ok(()), run)
+    let run = |sides: Sides<'_>| unsafe { call.get_typed(sides.destination(), sides.rank, sides.area()) };
+    with_sides(window, &origin, &target, run).map(Option::unwrap_or_default)
 }
 
 pub(crate) fn rput<C: Wide>(
@@ -92,8 +92,8 @@ pub(crate) fn rput<C: Wide>(
 ) -> Result<Operation> {
     let call = window.inner.notifying(counter(notify)?);
     // SAFETY: as in `put`.
-    let run = |sides: Sides| unsafe { call.rput(sides.origin(), sides.rank, sides.area()) };
-    Sides::decode(window, &origin, &target)?.map(run).transpose().map(Operation)
+    let run = |sides: Sides<'_>| unsafe { call.rput(sides.origin(), sides.rank, sides.area()) };
+    with_sides(window, &origin, &target, run).map(Operation)
 }
 
 pub(crate) fn rget<C: Wide>(
@@ -104,8 +104,8 @@ pub(crate) fn rget<C: Wide>(
 ) -> Result<Operation> {
     let call = window.inner.notifying(counter(notify)?);
     // SAFETY: as in `put`.
-    let run = |sides: Sides| unsafe { call.rget(sides.destination(), sides.rank, sides.area()) };
-    Sides::decode(window, &origin, &target)?.map(run).transpose().map(Operation)
+    let run = |sides: Sides<'_>| unsafe { call.rget(sides.destination(), sides.rank, sides.area()) };
+    with_sides(window, &origin, &target, run).map(Operation)
 }
 
 /// With a request or without.

@@ -2,7 +2,7 @@
 //! collectives.
 
 use super::object;
-use super::transfer::{Origin, Sides, Target, with_op, with_result};
+use super::transfer::{Origin, Sides, Target, with_op, with_result, with_sides};
 use crate::abi::*;
 use crate::arguments::{Out, Wide};
 use crate::process::Sought;
@@ -36,15 +36,15 @@ pub(crate) fn start(win: MPI_Win, request: Out<MPI_Request>, operation: Operatio
 pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<Operation> {
     let window = object::get(win)?;
     // SAFETY: the buffer is good until the operation is complete, by the contract of `Memory`.
-    let run = |sides: Sides| unsafe { window.inner.rput(sides.origin(), sides.rank, sides.area()) };
-    Sides::decode(window, &origin, &target)?.map(run).transpose().map(Operation)
+    let run = |sides: Sides<'_>| unsafe { window.inner.rput(sides.origin(), sides.rank, sides.area()) };
+    with_sides(window, &origin, &target, run).map(Operation)
 }
 
 pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -> Result<Operation> {
     let window = object::get(win)?;
     // SAFETY: as in `put`.
-    let run = |sides: Sides| unsafe { window.inner.rget(sides.destination(), sides.rank, sides.area()) };
-    Sides::decode(window, &origin, &target)?.map(run).transpose().map(Operation)
+    let run = |sides: Sides<'_>| unsafe { window.inner.rget(sides.destination(), sides.rank, sides.area()) };
+    with_sides(window, &origin, &target, run).map(Operation)
 }
 
 pub(crate) fn accumulate<C: Wide>(

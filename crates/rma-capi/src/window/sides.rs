@@ -10,7 +10,6 @@ use rma::{Error, ErrorClass, Result};
 use rma_core::datatype::Datatype;
 use rma_core::ids::{Disp, Rank};
 use rma_core::window::{self, Destination, Flavor, TargetArea};
-use std::borrow::Cow;
 use std::ffi::c_int;
 
 /// The origin's side of a call.
@@ -71,24 +70,27 @@ impl<C: Wide> Target<C> {
 }
 
 /// One side of a call, with its datatype.
-#[derive(Clone)]
-pub(super) struct Elements {
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'t> {
     pub(super) address: Memory,
     pub(super) count: u64,
-    pub(super) datatype: Cow<'static, Datatype>,
+    pub(super) datatype: &'t Datatype,
 }
 
-impl Elements {
-    /// `names` are the arguments'. The address does not matter when nothing is done with it.
+impl<'t> Elements<'t> {
+    /// `names` are the arguments'. The address does not matter when nothing is done with it. Inlined, as all that makes sides: moved,
+    /// they would be read in other pieces than they were just written in.
+    #[inline(always)]
     fn new<C: Wide>(names: [&str; 3], side: &Origin<C>, target: &Target<C>) -> Result<Self> {
         let datatype = committed_shared(names[2], side.datatype)?;
         let count = count(names[1], side.count)?;
         if target.rank != MPI_PROC_NULL {
-            side.address.check_elements(names[0], count, &datatype)?;
+            side.address.check_elements(names[0], count, datatype)?;
         }
         Ok(Self { address: side.address, count, datatype })
     }
 
+    #[inline(always)]
     pub(super) fn of_origin<C: Wide>(side: &Origin<C>, target: &Target<C>) -> Result<Self> {
         Self::new(["origin_addr", "origin_count", "origin_datatype"], side, target)
     }
@@ -97,79 +99,93 @@ impl Elements {
         Self::new(["result_addr", "result_count", "result_datatype"], side, target)
     }
 
+    #[inline(always)]
     pub(super) fn at_target<C: Wide>(target: &Target<C>) -> Result<Self> {
         let datatype = committed_shared("target_datatype", target.datatype)?;
         Ok(Self { address: Memory::NULL, count: count("target_count", target.count)?, datatype })
     }
 
-    /// The same place by a displacement that is its first byte's, and elements whose first byte has none; `None` where it has no address.
-    fn by_its_first_byte<C: Wide>(&self, target: &Target<C>) -> Result<Option<(Rank, Disp, Self)>> {
+    /// The same place by a displacement that is its first byte's, and elements whose first byte has none, whose type is put into
+    /// `own`; `None` where it has no address.
+    #[cold]
+    fn by_its_first_byte<C: Wide>(
+        self,
+        target: &Target<C>,
+        own: &'t mut Option<Datatype>,
+    ) -> Result<Option<(Rank, Disp, Self)>> {
         let first = self.datatype.true_lower_bound();
         let disp = (target.disp as i64).checked_add(first).and_then(|disp| u64::try_from(disp).ok());
         let (Some(disp), Some(back)) = (disp.filter(|_| target.rank >= 0), first.checked_neg()) else {
             return Ok(None);
         };
-        let datatype = Cow::Owned(Datatype::hindexed([(1, back)], &self.datatype)?);
-        Ok(Some((Rank(target.rank as u32), Disp(disp), Self { datatype, ..self.clone() })))
+        let datatype = own.insert(Datatype::hindexed([(1, back)], self.datatype)?);
+        Ok(Some((Rank(target.rank as u32), Disp(disp), Self { datatype, ..self })))
     }
 
     /// Checks that what this side reads and what the other writes have no byte in common.
     pub(super) fn check_apart(&self, result: &Self) -> Result<()> {
-        let [reads, writes] =
-            [self, result].map(|side| Touched::by(side.address, side.count, &side.datatype));
+        let [reads, writes] = [self, result].map(|side| Touched::by(side.address, side.count, side.datatype));
         check_apart(ORIGIN_AND_RESULT, reads.into_iter(), writes.into_iter())
     }
 
-    pub(super) fn destination(&self) -> Destination<'_> {
-        Destination { base: self.address.as_mut_ptr(), count: self.count, ty: &self.datatype }
+    pub(super) fn destination(&self) -> Destination<'t> {
+        Destination { base: self.address.as_mut_ptr(), count: self.count, ty: self.datatype }
     }
 }
 
 /// Both sides of a call with their datatypes, and where its target is.
-pub(crate) struct Sides {
-    pub(super) here: Elements,
-    there: Elements,
+#[derive(Clone, Copy)]
+pub(crate) struct Sides<'t> {
+    pub(super) here: Elements<'t>,
+    there: Elements<'t>,
     pub(crate) rank: Rank,
     disp: Disp,
 }
 
-impl Sides {
-    /// Of a call with one buffer; `None` when its target is `MPI_PROC_NULL`.
-    pub(crate) fn decode<C: Wide>(
-        window: &Win,
-        origin: &Origin<C>,
-        target: &Target<C>,
-    ) -> Result<Option<Self>> {
-        Self::new(window, Elements::of_origin(origin, target)?, Elements::at_target(target)?, target)
-    }
+/// Runs a call with one buffer on its sides; `None` when its target is `MPI_PROC_NULL`.
+#[inline(always)]
+pub(crate) fn with_sides<C: Wide, R>(
+    window: &Win,
+    origin: &Origin<C>,
+    target: &Target<C>,
+    run: impl FnOnce(Sides<'_>) -> Result<R>,
+) -> Result<Option<R>> {
+    let (here, there) = (Elements::of_origin(origin, target)?, Elements::at_target(target)?);
+    let mut own = None;
+    Sides::new(window, here, there, target, &mut own)?.map(run).transpose()
+}
 
+impl<'t> Sides<'t> {
+    /// `None` when the target is `MPI_PROC_NULL`. A type that has to be made is put into `own`.
+    #[inline(always)]
     pub(super) fn new<C: Wide>(
         window: &Win,
-        here: Elements,
-        there: Elements,
+        here: Elements<'t>,
+        there: Elements<'t>,
         target: &Target<C>,
+        own: &'t mut Option<Datatype>,
     ) -> Result<Option<Self>> {
         if let Some((rank, disp)) = target.place() {
             return Ok(Some(Self { here, there, rank, disp }));
         }
         // In a dynamic window only the sum of displacement and datatype is an address (§12.2.4).
         if window.inner.flavor() == Flavor::Dynamic
-            && let Some((rank, disp, there)) = there.by_its_first_byte(target)?
+            && let Some((rank, disp, there)) = there.by_its_first_byte(target, own)?
         {
             return Ok(Some(Self { here, there, rank, disp }));
         }
         target.nowhere().map(|()| None)
     }
 
-    pub(crate) fn origin(&self) -> window::Origin<'_> {
-        window::Origin { base: self.here.address.as_ptr(), count: self.here.count, ty: &self.here.datatype }
+    pub(crate) fn origin(&self) -> window::Origin<'t> {
+        window::Origin { base: self.here.address.as_ptr(), count: self.here.count, ty: self.here.datatype }
     }
 
-    pub(crate) fn destination(&self) -> Destination<'_> {
+    pub(crate) fn destination(&self) -> Destination<'t> {
         self.here.destination()
     }
 
-    pub(crate) fn area(&self) -> TargetArea<'_> {
-        TargetArea { disp: self.disp, count: self.there.count, ty: &self.there.datatype }
+    pub(crate) fn area(&self) -> TargetArea<'t> {
+        TargetArea { disp: self.disp, count: self.there.count, ty: self.there.datatype }
     }
 }

@@ -8,7 +8,7 @@
 
 use super::object::{self, Win};
 use super::sides::Elements;
-pub(crate) use super::sides::{ORIGIN_AND_RESULT, Origin, Sides, Target};
+pub(crate) use super::sides::{ORIGIN_AND_RESULT, Origin, Sides, Target, with_sides};
 use crate::abi::*;
 use crate::arguments::{Memory, Wide};
 use crate::datatype::{self, dense_bytes, dense_size};
@@ -173,21 +173,22 @@ fn not_compared(datatype: MPI_Datatype) -> Error {
     Error::new(ErrorClass::Type, "", cause)
 }
 
-#[cold]
+#[inline(never)]
 fn put_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
-    let run = |sides: Sides| unsafe { window.inner.put_typed(sides.origin(), sides.rank, sides.area()) };
-    Sides::decode(window, &origin, &target)?.map_or(Ok(()), run)
+    let run = |sides: Sides<'_>| unsafe { window.inner.put_typed(sides.origin(), sides.rank, sides.area()) };
+    with_sides(window, &origin, &target, run).map(Option::unwrap_or_default)
 }
 
-#[cold]
+#[inline(never)]
 fn get_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
-    let run = |sides: Sides| unsafe { window.inner.get_typed(sides.destination(), sides.rank, sides.area()) };
-    Sides::decode(window, &origin, &target)?.map_or(Ok(()), run)
+    let run =
+        |sides: Sides<'_>| unsafe { window.inner.get_typed(sides.destination(), sides.rank, sides.area()) };
+    with_sides(window, &origin, &target, run).map(Option::unwrap_or_default)
 }
 
-#[cold]
+#[inline(never)]
 fn accumulate_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>, handle: MPI_Op) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
     with_op(window, &origin, &target, handle, |sides, op| unsafe {
@@ -202,12 +203,15 @@ pub(crate) fn with_op<C: Wide, R>(
     origin: &Origin<C>,
     target: &Target<C>,
     handle: MPI_Op,
-    run: impl FnOnce(&Sides, ReduceOp) -> Result<R>,
+    run: impl FnOnce(&Sides<'_>, ReduceOp) -> Result<R>,
 ) -> Result<Option<R>> {
-    let sides = Sides::decode(window, origin, target)?;
-    let op = predefined(handle)?;
-    let done = sides.map(|sides| run(&sides, op)).transpose();
-    done.map_err(|error| named(error, handle, target.datatype, &[("origin_datatype", origin.datatype)]))
+    let named = |error| named(error, handle, target.datatype, &[("origin_datatype", origin.datatype)]);
+    let done = with_sides(window, origin, target, |sides| run(&sides, predefined(handle)?).map_err(named))?;
+    match done {
+        // Of a wrong operation is told also where nothing is done.
+        None => predefined(handle).map(|_| None),
+        done => Ok(done),
+    }
 }
 
 /// Runs a get-accumulate on decoded sides, unless it has no target; its errors name the handles.
@@ -217,28 +221,29 @@ pub(crate) fn with_result<C: Wide, R>(
     result: &Origin<C>,
     target: &Target<C>,
     handle: MPI_Op,
-    run: impl FnOnce(&Sides, ReduceOp, Destination<'_>) -> Result<R>,
+    run: impl FnOnce(&Sides<'_>, ReduceOp, Destination<'_>) -> Result<R>,
 ) -> Result<Option<R>> {
     let op = predefined(handle)?;
     let there = Elements::at_target(target)?;
     let back = Elements::of_result(result, target)?;
     let here = here_of_accumulate(origin, target, &back, &there, op)?;
-    let Some(sides) = Sides::new(window, here, there, target)? else { return Ok(None) };
+    let mut own = None;
+    let Some(sides) = Sides::new(window, here, there, target, &mut own)? else { return Ok(None) };
     sides.here.check_apart(&back)?;
     let done = run(&sides, op, back.destination()).map(Some);
     done.map_err(|error| named(error, handle, target.datatype, &buffers_of(origin, result, op)))
 }
 
 /// What a get-accumulate brings: with `MPI_NO_OP` nothing, whatever the arguments.
-fn here_of_accumulate<C: Wide>(
+fn here_of_accumulate<'t, C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
-    back: &Elements,
-    there: &Elements,
+    back: &Elements<'t>,
+    there: &Elements<'t>,
     op: ReduceOp,
-) -> Result<Elements> {
+) -> Result<Elements<'t>> {
     match op {
-        ReduceOp::NoOp => Ok(Elements { datatype: there.datatype.clone(), count: 0, ..back.clone() }),
+        ReduceOp::NoOp => Ok(Elements { datatype: there.datatype, count: 0, ..*back }),
         _ => Elements::of_origin(origin, target),
     }
 }

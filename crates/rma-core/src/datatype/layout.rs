@@ -11,12 +11,15 @@
 //! offsets of a body count from its first byte. Offsets and sizes fit 63 bits: the constructors check, nothing else does.
 
 use super::walk::Segments;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Lists of layouts with at most this many runs in all become one list of runs: short enough to be copied, long enough for
 /// most structures.
 const FLAT_RUNS: u64 = 64;
+
+/// Lists of at most so many runs are made without memory of their own.
+const FEW_RUNS: usize = 16;
 
 /// One loop of a layout: `count` repetitions, `stride` bytes apart (negative strides are legal at the origin).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,11 +110,31 @@ impl Layout {
     /// The runs of `blocks` (offset and length), one after the other. `None` if the number of bytes or an offset does not
     /// fit 63 bits.
     pub fn blocks(blocks: impl IntoIterator<Item = (i64, u64)>) -> Option<Self> {
-        let mut list = BlockList::default();
+        const MOST_ROOM: usize = 1 << 16;
+        let blocks = blocks.into_iter();
+        // A hint is no promise.
+        let mut runs = Runs::with_capacity(blocks.size_hint().0.min(MOST_ROOM));
+        // From the first byte of the first run on: the lowest and highest so far, and the end of the last run.
+        let (mut first, mut low, mut high, mut past) = (0, 0, 0, 0);
+        let mut size = 0_u64;
         for (offset, len) in blocks {
-            list.push(offset, len)?;
+            if len == 0 {
+                continue;
+            }
+            if size == 0 {
+                first = offset;
+            }
+            let offset = offset.checked_sub(first)?;
+            let is_next = past == offset;
+            past = offset.checked_add_unsigned(len)?;
+            size = size.checked_add(len).filter(|size| *size <= i64::MAX as u64)?;
+            (low, high) = (offset.min(low), past.max(high));
+            match runs.last_mut() {
+                Some(last) if is_next => last.end = size,
+                _ => runs.push(Block { end: size, offset }),
+            }
         }
-        list.into_layout()
+        Self::of_runs(first, runs, (low, high))
     }
 
     /// The layout `by` bytes further on. `None` if an offset does not fit 63 bits.
@@ -150,15 +173,14 @@ impl Layout {
         }
         let runs = parts.iter().map(Self::runs).fold(0, u64::saturating_add);
         if runs <= FLAT_RUNS || runs == parts.len() as u64 {
-            let mut list = BlockList::default();
-            for part in &parts {
+            return Self::blocks(parts.iter().flat_map(|part| {
                 let mut walk = part.segments();
-                while let Some(segment) = walk.peek() {
-                    list.push(segment.offset, segment.len)?;
-                    walk.advance(segment.len);
-                }
-            }
-            return list.into_layout();
+                std::iter::from_fn(move || {
+                    let Segment { offset, len } = walk.peek()?;
+                    walk.advance(len);
+                    Some((offset, len))
+                })
+            }));
         }
         let origin = first.first;
         let (mut low, mut high) = (0, 0);
@@ -210,6 +232,18 @@ impl Layout {
         Segments::new(self.clone())
     }
 
+    fn of_runs(first: i64, runs: Runs, (low, high): (i64, i64)) -> Option<Self> {
+        let Some(Block { end: size, .. }) = runs.last().copied() else { return Some(Self::contiguous(0)) };
+        let number = runs.len() as u64;
+        let Some(stride) = even_stride_of_runs(&runs) else {
+            let pieces = Pieces::Blocks(runs.into_boxed_slice());
+            return Self::of_body(first, size, Body { pieces, low, high, runs: number });
+        };
+        let loops = if number == 1 { SmallVec::new() } else { smallvec![Loop { count: number, stride }] };
+        let layout = Self { first, block: size / number, loops, body: None, size };
+        layout.checked_bounds().map(|_| layout)
+    }
+
     fn of_body(first: i64, block: u64, body: Body) -> Option<Self> {
         let layout = Self { first, block, loops: SmallVec::new(), body: Some(Arc::new(body)), size: block };
         layout.checked_bounds()?;
@@ -248,59 +282,15 @@ impl Layout {
 }
 
 /// A list of runs under construction.
-#[derive(Default)]
-struct BlockList {
-    first: i64,
-    low: i64,
-    high: i64,
-    blocks: Vec<Block>,
-}
+type Runs = SmallVec<[Block; FEW_RUNS]>;
 
-impl BlockList {
-    fn push(&mut self, offset: i64, len: u64) -> Option<()> {
-        if len == 0 {
-            return Some(());
-        }
-        if self.blocks.is_empty() {
-            self.first = offset;
-        }
-        let offset = offset.checked_sub(self.first)?;
-        let size = self.size();
-        let end = size.checked_add(len).filter(|end| i64::try_from(*end).is_ok())?;
-        self.low = self.low.min(offset);
-        self.high = self.high.max(offset.checked_add(len as i64)?);
-        let start = self.start_of_last();
-        match self.blocks.last_mut() {
-            Some(last) if last.offset + (size - start) as i64 == offset => last.end = end,
-            _ => self.blocks.push(Block { end, offset }),
-        }
-        Some(())
-    }
-
-    fn size(&self) -> u64 {
-        self.blocks.last().map_or(0, |last| last.end)
-    }
-
-    fn start_of_last(&self) -> u64 {
-        self.blocks.len().checked_sub(2).map_or(0, |at| self.blocks[at].end)
-    }
-
-    fn into_layout(self) -> Option<Layout> {
-        let Some(first) = self.blocks.first() else { return Some(Layout::contiguous(0)) };
-        let len = first.end;
-        let single = Layout::contiguous(len).shifted(self.first)?;
-        let stride = self.blocks.get(1).map_or(0, |second| second.offset);
-        let is_even = self.blocks.iter().enumerate().all(|(at, block)| {
-            let at = at as u64;
-            block.end == (at + 1) * len && i128::from(block.offset) == i128::from(stride) * i128::from(at)
-        });
-        if is_even {
-            return single.repeated(self.blocks.len() as u64, stride);
-        }
-        let (size, runs) = (self.size(), self.blocks.len() as u64);
-        let body = Body { pieces: Pieces::Blocks(self.blocks.into()), low: self.low, high: self.high, runs };
-        Layout::of_body(self.first, size, body)
-    }
+/// The distance from each run to the next, if they are alike and equally far apart.
+fn even_stride_of_runs(runs: &[Block]) -> Option<i64> {
+    let (len, stride) = (runs.first()?.end, runs.get(1).map_or(0, |second| second.offset));
+    let is_next = |pair: &[Block]| {
+        pair[1].end - pair[0].end == len && pair[0].offset.checked_add(stride) == Some(pair[1].offset)
+    };
+    runs.windows(2).all(is_next).then_some(stride)
 }
 
 /// The distance from each part to the next, if they are all alike.

@@ -276,15 +276,24 @@ impl<L: Borrow<Layout>> Scatter<L> {
     /// it.
     #[inline]
     pub fn within(span: WriteSpan, start: i64, layout: L) -> Option<Self> {
-        let (low, high) = layout.borrow().bounds();
-        let end = start.checked_add(high)?;
-        // A layout of no bytes lies anywhere within.
-        if start.checked_add(low)? < 0 || end > span.len() as i64 {
-            return None;
-        }
-        let base = span.as_mut_ptr().wrapping_offset(start as isize);
+        let base = Self::base_within(span, start, layout.borrow())?;
         // SAFETY: every byte of the layout is one of the span, whose maker promised what the constructor wants.
         Some(unsafe { Self::new(base, layout) })
+    }
+
+    /// The base of the room that [`Scatter::within`] answers.
+    #[inline]
+    pub(crate) fn base_within(span: WriteSpan, start: i64, layout: &Layout) -> Option<*mut u8> {
+        let (low, high) = layout.bounds();
+        let end = start.checked_add(high)?;
+        // A layout of no bytes lies anywhere within.
+        let is_within = start.checked_add(low)? >= 0 && end <= span.len() as i64;
+        is_within.then(|| span.as_mut_ptr().wrapping_offset(start as isize))
+    }
+
+    /// Where the offsets of the layout count from.
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.base
     }
 
     /// Room for a part of the bytes of `layout`, counted from address `start`. `find` looks up runs by address and length and

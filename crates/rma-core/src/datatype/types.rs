@@ -12,7 +12,6 @@ use super::basic::BasicType;
 use super::layout::Layout;
 use super::transfer::{Gather, Scatter};
 use crate::error::{Error, ErrorClass, Result};
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -226,21 +225,22 @@ impl Datatype {
     /// # Errors
     /// `MPI_ERR_COUNT` when their number or an offset does not fit 63 bits. The caller puts its own call into the error.
     pub fn layout(&self, count: u64) -> Result<Layout> {
-        self.elements(count).map(Cow::into_owned)
+        let repeated = match self.dense_len(count) {
+            Some(len) => Some(Layout::contiguous(len)),
+            None => self.0.layout.repeated(count, self.extent()),
+        };
+        repeated.ok_or_else(|| self.too_many(count))
     }
 
-    /// As [`Datatype::layout`]; that of one element is not copied.
+    /// As [`Datatype::layout`], not copied where it is the type's, and otherwise put into `own`.
     ///
     /// # Errors
     /// As [`Datatype::layout`].
     #[inline]
-    pub fn elements(&self, count: u64) -> Result<Cow<'_, Layout>> {
+    pub(crate) fn elements_in<'a>(&'a self, count: u64, own: &'a mut Option<Layout>) -> Result<&'a Layout> {
         match count {
-            1 => Ok(Cow::Borrowed(&self.0.layout)),
-            _ => {
-                let repeated = self.0.layout.repeated(count, self.extent());
-                repeated.map(Cow::Owned).ok_or_else(|| self.too_many(count))
-            }
+            1 => Ok(&self.0.layout),
+            _ => self.layout(count).map(|layout| &*own.insert(layout)),
         }
     }
 
@@ -318,7 +318,7 @@ impl Datatype {
             fits &= offset.is_some();
             (len, offset.unwrap_or_default())
         });
-        let made = self.fields(scaled.collect::<Vec<_>>());
+        let made = self.fields(scaled);
         if fits { made.map_err(|error| error.in_call(call)) } else { Err(TooLarge.into_error(call)) }
     }
 
@@ -332,17 +332,25 @@ impl Datatype {
 
     /// The same, of elements that lie side by side: each block is a run.
     fn runs(&self, blocks: impl IntoIterator<Item = (u64, i64)>) -> Result<Self> {
-        let (mut runs, mut content) = (Vec::new(), Content::Nothing);
-        for (count, offset) in blocks {
+        let (mut content, mut too_many) = (Content::Nothing, None);
+        let runs = blocks.into_iter().map(|(count, offset)| {
             content = self.0.content;
-            let Some(len) = self.dense_len(count) else { return Err(self.too_many(count)) };
-            if len > 0 {
-                runs.push((offset, len));
+            let len = self.dense_len(count);
+            if len.is_none() {
+                too_many = Some(count);
             }
+            // Of a length that does not fit nothing is made.
+            (offset, len.unwrap_or(u64::MAX))
+        });
+        let layout = Layout::blocks(runs);
+        if let Some(count) = too_many {
+            return Err(self.too_many(count));
         }
-        let bounds = if runs.is_empty() { Bounds::NATURAL } else { self.0.bounds };
-        let layout = Layout::blocks(runs.iter().copied()).filter(|layout| bounds.extent(layout).is_some());
-        layout.map(|layout| Self::of(layout, bounds, content)).ok_or_else(|| TooLarge.into_error("datatype"))
+        let bounds = |layout: &Layout| if layout.size() == 0 { Bounds::NATURAL } else { self.0.bounds };
+        let layout = layout.filter(|layout| bounds(layout).extent(layout).is_some());
+        let Some(layout) = layout else { return Err(TooLarge.into_error("datatype")) };
+        let bounds = bounds(&layout);
+        Ok(Self::of(layout, bounds, content))
     }
 
     fn sequence<'a>(fields: impl IntoIterator<Item = Field<'a>>) -> Result<Self> {

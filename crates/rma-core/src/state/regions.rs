@@ -191,13 +191,10 @@ impl Regions {
         Ok(around.part(start as usize - around.as_mut_ptr() as usize, len as usize))
     }
 
-    /// The bytes of `layout` counted from address `start`, if all of them are attached; those between its runs need not be.
-    pub(crate) fn locate_layout<'l>(
-        &self,
-        start: Option<u64>,
-        layout: &'l Layout,
-    ) -> Result<Scatter<&'l Layout>, OutOfRange> {
-        self.locate_part(start, layout, 0..layout.size(), u64::MAX)
+    /// The base of the bytes of `layout` counted from address `start`, if all of them are attached; those between its runs need
+    /// not be.
+    pub(crate) fn base_of_layout(&self, start: Option<u64>, layout: &Layout) -> Result<*mut u8, OutOfRange> {
+        self.locate_part(start, layout, 0..layout.size(), u64::MAX).map(|place| place.base())
     }
 
     /// The bytes of a part of `layout`, in a bounded number of steps, since an untrusted process may ask for

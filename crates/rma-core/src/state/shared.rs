@@ -195,13 +195,17 @@ impl MappedTarget {
         match &place.area {
             Area::Run { offset } => self.locate_behind(place.disp, *offset, len).map(Scatter::span),
             Area::Shape { layout, from } => {
+                let layout: &Layout = layout;
+                let start = place.disp.0.checked_mul(self.scale.unit());
                 let end = from.checked_add(len).filter(|end| *end <= layout.size());
                 if let (Some(regions), Some(end)) = (&self.regions, end) {
-                    let start = place.disp.0.checked_mul(self.scale.unit());
                     let part = regions.locate_part(start, layout, *from..end, Regions::MOST_STEPS);
                     return part.map(Scatter::into_owned);
                 }
-                let mut all = self.locate_layout(place.disp, layout)?;
+                let all =
+                    start.and_then(|start| Scatter::within(self.span, i64::try_from(start).ok()?, layout));
+                let out = || OutOfRange::of_layout(start, layout, self.span.len() as u64);
+                let mut all = all.ok_or_else(out)?;
                 let _before = all.split_to(*from);
                 Ok(all.split_to(len).into_owned())
             }
@@ -214,20 +218,15 @@ impl MappedTarget {
         (disp.0.wrapping_mul(self.scale.unit()).wrapping_add_signed(low), (high - low) as u64)
     }
 
-    /// The bytes of `layout` counted from displacement `disp`, if all of them lie within the window.
+    /// Where the offsets of a layout at `disp` count from, if all of its bytes lie within the window.
     #[inline]
-    pub(crate) fn locate_layout<'l>(
-        &self,
-        disp: Disp,
-        layout: &'l Layout,
-    ) -> Result<Scatter<&'l Layout>, OutOfRange> {
-        let unit = self.scale.unit();
-        let start = disp.0.checked_mul(unit);
+    pub(crate) fn base_of_layout(&self, disp: Disp, layout: &Layout) -> Result<*mut u8, OutOfRange> {
+        let start = disp.0.checked_mul(self.scale.unit());
         if let Some(regions) = &self.regions {
-            return regions.locate_layout(start, layout);
+            return regions.base_of_layout(start, layout);
         }
         start
-            .and_then(|start| Scatter::within(self.span, i64::try_from(start).ok()?, layout))
+            .and_then(|start| Scatter::<&Layout>::base_within(self.span, i64::try_from(start).ok()?, layout))
             .ok_or_else(|| OutOfRange::of_layout(start, layout, self.span.len() as u64))
     }
 }

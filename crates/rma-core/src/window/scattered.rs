@@ -9,9 +9,8 @@ use crate::datatype::{Datatype, Gather, Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{Kernel, Operands, ReduceOp};
-use crate::state::MappedTarget;
+use crate::state::{MappedTarget, OutOfRange};
 use crate::table::{Notice, OpData, OpKind, OpResult, Operation, Signal};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What a call does when it cannot be carried out at once.
@@ -59,20 +58,23 @@ impl Window {
         mode: Mode,
     ) -> Result<Outcome> {
         const CALL: &str = "put";
-        let (from, to) = (layout(CALL, origin.ty, origin.count)?, layout(CALL, area.ty, area.count)?);
+        let (mut own_from, mut own_to) = (None, None);
+        let from = layout(CALL, origin.ty, origin.count, &mut own_from)?;
+        let to = layout(CALL, area.ty, area.count, &mut own_to)?;
         check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
         // SAFETY: the caller's promise.
-        let mut from = unsafe { Gather::new(origin.base, &*from) };
+        let mut from = unsafe { Gather::new(origin.base, from) };
         if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
             let _pin = mapped.pin();
-            let place = mapped.locate_layout(area.disp, &to);
-            let mut place = place.map_err(|range| range.into_error(CALL, target))?;
-            let _note = self.note(mapped, OperationKind::Put, area.disp, &to);
+            // SAFETY: the window's memory is used while it is pinned.
+            let mut place =
+                unsafe { place(mapped, area.disp, to) }.map_err(|range| range.into_error(CALL, target))?;
+            let _note = self.note(mapped, OperationKind::Put, area.disp, to);
             from.transfer(&mut place);
             return Ok(Outcome::Done);
         }
         let op = Operation::new(OpKind::Put, area.disp, to.size(), from.into_owned(), OpResult::NONE);
-        self.submit(target, CALL, op.on_layout(to.into_owned()), mode)
+        self.submit(target, CALL, op.on_layout(to.clone()), mode)
     }
 
     /// The whole of [`Window::get_typed`].
@@ -88,18 +90,22 @@ impl Window {
         mode: Mode,
     ) -> Result<Outcome> {
         const CALL: &str = "get";
-        let (from, to) = (layout(CALL, area.ty, area.count)?, layout(CALL, result.ty, result.count)?);
+        let (mut own_from, mut own_to) = (None, None);
+        let from = layout(CALL, area.ty, area.count, &mut own_from)?;
+        let to = layout(CALL, result.ty, result.count, &mut own_to)?;
         check_sizes(CALL, ("target", from.size()), ("result", to.size()))?;
         // SAFETY: the caller's promise.
-        let mut to = unsafe { Scatter::new(result.base, &*to) };
+        let mut to = unsafe { Scatter::new(result.base, to) };
         if let Some(mapped) = self.direct_load(target, CALL, from.size() as usize) {
             let _pin = mapped.pin();
-            let place = mapped.locate_layout(area.disp, &from);
-            place.map_err(|range| range.into_error(CALL, target))?.as_gather().transfer(&mut to);
+            // SAFETY: the window's memory is used while it is pinned.
+            let place =
+                unsafe { place(mapped, area.disp, from) }.map_err(|range| range.into_error(CALL, target))?;
+            place.as_gather().transfer(&mut to);
             return Ok(Outcome::Done);
         }
         let op = Operation::new(OpKind::Get, area.disp, from.size(), OpData::NONE, to.into_owned());
-        self.submit(target, CALL, op.on_layout(from.into_owned()), mode)
+        self.submit(target, CALL, op.on_layout(from.clone()), mode)
     }
 
     /// The whole of [`Window::accumulate_typed`].
@@ -116,7 +122,9 @@ impl Window {
         mode: Mode,
     ) -> Result<Outcome> {
         const CALL: &str = "accumulate";
-        let (from, to) = (layout(CALL, origin.ty, origin.count)?, layout(CALL, area.ty, area.count)?);
+        let (mut own_from, mut own_to) = (None, None);
+        let from = layout(CALL, origin.ty, origin.count, &mut own_from)?;
+        let to = layout(CALL, area.ty, area.count, &mut own_to)?;
         check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
         if !op.is_accumulate() {
             return Err(returns_values(op));
@@ -125,19 +133,20 @@ impl Window {
             return Ok(Outcome::Done);
         };
         // SAFETY: the caller's promise.
-        let from = unsafe { Gather::new(origin.base, &*from) };
+        let from = unsafe { Gather::new(origin.base, from) };
         if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
             let _pin = mapped.pin();
-            let place = mapped.locate_layout(area.disp, &to);
-            let place = place.map_err(|range| range.into_error(CALL, target))?;
+            // SAFETY: the window's memory is used while it is pinned.
+            let place =
+                unsafe { place(mapped, area.disp, to) }.map_err(|range| range.into_error(CALL, target))?;
             let exclusion = self.shared().domain(mapped);
-            let _note = self.note(mapped, OperationKind::Accumulate, area.disp, &to);
+            let _note = self.note(mapped, OperationKind::Accumulate, area.disp, to);
             kernel.accumulate_scattered(&place, Operands::Memory(from), &exclusion);
             return Ok(Outcome::Done);
         }
         let kind = OpKind::Accumulate(kernel);
         let op = Operation::new(kind, area.disp, to.size(), from.into_owned(), OpResult::NONE);
-        self.submit(target, CALL, op.on_layout(to.into_owned()), mode)
+        self.submit(target, CALL, op.on_layout(to.clone()), mode)
     }
 
     /// The whole of [`Window::get_accumulate`].
@@ -155,35 +164,38 @@ impl Window {
         mode: Mode,
     ) -> Result<Outcome> {
         const CALL: &str = "get_accumulate";
-        let (to, old) = (layout(CALL, area.ty, area.count)?, layout(CALL, result.ty, result.count)?);
+        let (mut own_from, mut own_to, mut own_old) = (None, None, None);
+        let to = layout(CALL, area.ty, area.count, &mut own_to)?;
+        let old = layout(CALL, result.ty, result.count, &mut own_old)?;
         check_sizes(CALL, ("target", to.size()), ("result", old.size()))?;
         let from = match op {
             ReduceOp::NoOp => None,
-            _ => Some(layout(CALL, origin.ty, origin.count)?),
+            _ => Some(layout(CALL, origin.ty, origin.count, &mut own_from)?),
         };
-        if let Some(from) = &from {
+        if let Some(from) = from {
             check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
         }
         // SAFETY: the caller's promise.
-        let from = from.as_deref().map(|from| unsafe { Gather::new(origin.base, from) });
+        let from = from.map(|from| unsafe { Gather::new(origin.base, from) });
         let others = if from.is_some() { &[result.ty, origin.ty][..] } else { &[result.ty] };
         let Some(kernel) = kernel(CALL, op, to.size(), area.ty, others)? else { return Ok(Outcome::Done) };
         // SAFETY: the caller's promise.
-        let old = unsafe { Scatter::new(result.base, &*old) };
+        let old = unsafe { Scatter::new(result.base, old) };
         if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
             let _pin = mapped.pin();
-            let place = mapped.locate_layout(area.disp, &to);
-            let place = place.map_err(|range| range.into_error(CALL, target))?;
+            // SAFETY: the window's memory is used while it is pinned.
+            let place =
+                unsafe { place(mapped, area.disp, to) }.map_err(|range| range.into_error(CALL, target))?;
             let exclusion = self.shared().domain(mapped);
             let _note =
-                kernel.reads_operand().then(|| self.note(mapped, OperationKind::Accumulate, area.disp, &to));
+                kernel.reads_operand().then(|| self.note(mapped, OperationKind::Accumulate, area.disp, to));
             let operands = from.map_or(Operands::None, Operands::Memory);
             kernel.fetch_scattered(&place, operands, &old, &exclusion);
             return Ok(Outcome::Done);
         }
         let data = from.map_or(OpData::NONE, |from| OpData::from(from.into_owned()));
         let op = Operation::new(OpKind::GetAccumulate(kernel), area.disp, to.size(), data, old.into_owned());
-        self.submit(target, CALL, op.on_layout(to.into_owned()), mode)
+        self.submit(target, CALL, op.on_layout(to.clone()), mode)
     }
 
     /// Notes that the process is changing the bytes of a layout, which lies within the window.
@@ -220,8 +232,31 @@ impl Window {
     }
 }
 
-fn layout<'t>(call: &'static str, ty: &'t Datatype, count: u64) -> Result<Cow<'t, Layout>> {
-    ty.elements(count).map_err(|error| error.in_call(call))
+/// The layout of so many elements; one that is not the type's is put into `own`.
+#[inline(always)]
+fn layout<'t>(
+    call: &'static str,
+    ty: &'t Datatype,
+    count: u64,
+    own: &'t mut Option<Layout>,
+) -> Result<&'t Layout> {
+    ty.elements_in(count, own).map_err(|error| error.in_call(call))
+}
+
+/// The bytes of a layout in a mapped window, if all of them lie within it. Made where it is used: moved, it would be read in other
+/// pieces than it was just written in.
+///
+/// # Safety
+/// The window's memory stays there while the answer is used.
+#[inline(always)]
+unsafe fn place<'l>(
+    mapped: &MappedTarget,
+    disp: Disp,
+    layout: &'l Layout,
+) -> Result<Scatter<&'l Layout>, OutOfRange> {
+    let base = mapped.base_of_layout(disp, layout)?;
+    // SAFETY: all of its bytes lie within the window, by the caller's promise for as long as they are used.
+    Ok(unsafe { Scatter::new(base, layout) })
 }
 
 /// What is sent and where it goes must have equal sizes: type signatures match (MPI 3.1 §11.3).

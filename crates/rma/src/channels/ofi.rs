@@ -20,7 +20,8 @@ impl ChannelKind for Ofi {
 
     fn cost_ns(&self, distance: Distance, look_up: LookUp<'_>) -> Option<u32> {
         // A network that is named is faster than sockets; over sockets libfabric is not.
-        let provider = look_up.text("RMA_OFI_PROVIDER").filter(|provider| provider.trim() != DEFAULT_PROVIDER);
+        let provider =
+            look_up.text("RMA_OFI_PROVIDER").filter(|provider| provider.trim() != DEFAULT_PROVIDER);
         Some(match (provider.is_some(), distance) {
             (true, _) => 3_000,
             (false, Distance::Node) => 12_000,

@@ -137,9 +137,9 @@ entry! {
     /// `MPI_Type_commit` (§5.1.9). Layouts are ready to be used when they are made, so this only remembers it.
     fn MPI_Type_commit(datatype: Out<MPI_Datatype>) raises Raiser::None; |_| {
         let handle = datatype.current().one("datatype")?;
-        get("datatype", handle)?;
-        if let Some(derived) = derived(handle) {
-            derived.is_committed.store(true, Relaxed);
+        match derived(handle) {
+            Some(derived) => derived.is_committed.store(true, Relaxed),
+            None => drop(get("datatype", handle)?),
         }
         Ok(())
     }
@@ -147,8 +147,8 @@ entry! {
     /// `MPI_Type_free` (§5.1.9). Operations under way, and types made from it, are not affected.
     fn MPI_Type_free(datatype: Out<MPI_Datatype>) raises Raiser::None; |_| {
         let handle = datatype.current().one("datatype")?;
-        get("datatype", handle)?;
         let Some(derived) = derived(handle) else {
+            get("datatype", handle)?;
             return Err(Error::new(ErrorClass::Type, "", "predefined datatypes cannot be freed"));
         };
         if derived.recipe.is_parametrized() {
