@@ -166,7 +166,7 @@ impl<L: Borrow<Layout>> Gather<L> {
         }
         while let (Some(from), Some(to)) = (self.segments.peek_run(), into.segments.peek_run()) {
             let (len, count, from_stride, to_stride) = match_runs(from, to);
-            if count < WORTH_A_LOOP && (self.segments.is_in_list() || into.segments.is_in_list()) {
+            if count < WORTH_A_LOOP && (self.segments.goes_on() || into.segments.goes_on()) {
                 let moved = self.transfer_segments(into);
                 self.segments.advance(moved);
                 into.segments.advance(moved);
@@ -220,7 +220,7 @@ fn step(segment: &mut Segment, behind: &mut Behind<'_>, len: u64) -> bool {
     behind.next().map(|next| *segment = next).is_some()
 }
 
-/// So many equal blocks are copied by a loop of their own also where a list of runs goes on behind them.
+/// So many equal blocks are copied by a loop of their own also where others go on behind them.
 const WORTH_A_LOOP: u64 = 8;
 
 /// Blocks that both runs begin with: length, count, and the stride of each side. A single long segment is cut into blocks

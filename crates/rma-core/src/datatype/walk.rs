@@ -167,10 +167,14 @@ impl<L: Borrow<Layout>> Segments<L> {
         Some(Run { count, ..run })
     }
 
-    /// Whether the walk is in a list of runs, of which [`Segments::peek_run`] answers one at a time.
+    /// Whether [`Segments::upcoming`] reaches further than [`Segments::peek_run`].
     #[inline]
-    pub(super) fn is_in_list(&self) -> bool {
-        matches!(body(self.layout()), Body::List(_))
+    pub(super) fn goes_on(&self) -> bool {
+        match body(self.layout()) {
+            Body::Run => self.layout().loops.len() > 1,
+            Body::List(_) => true,
+            Body::Layouts => false,
+        }
     }
 
     /// The segment at the current position, and those behind it as far as two loops and a list within them make them, which may go
