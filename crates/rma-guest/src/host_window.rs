@@ -64,12 +64,9 @@ pub(crate) unsafe fn make(comm: Handle, own_comm: Handle) -> Result<Handle, c_in
     unsafe {
         let failed = |code| Failure::of_code(code).raise_at_comm(comm);
         let ranks = shared(ours::ranks_in_world(own_comm).map_err(failed)?);
+        let held = held();
         let spared = if attaches_unseen() { None } else { take_spared(&ranks) };
-        let offer = match &spared {
-            Some(window) => Offer::Spared(window.number),
-            None if attaches_unseen() || has_most() => Offer::Never,
-            None => Offer::New,
-        };
+        let offer = Offer::of(spared.as_ref().map(|window| window.number), held, attaches_unseen());
         let agreed = agree(own_comm, offer).map_err(failed)?;
         match (agreed, spared) {
             (Agreed::Again, Some(window)) => {
@@ -104,18 +101,30 @@ fn shared(ranks: Vec<c_int>) -> Arc<[c_int]> {
     used.or_else(|| SPARED.lock().values().find_map(same)).unwrap_or_else(|| ranks.into())
 }
 
-fn has_most() -> bool {
+/// How many there are of both.
+fn held() -> usize {
     let used = USED.lock().len();
-    used + SPARED.lock().len() >= MOST
+    used + SPARED.lock().len()
 }
 
 /// What a rank has for a window that is made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Offer {
     Spared(i64),
     New,
     /// One that is freed with the library's.
     Never,
+}
+
+impl Offer {
+    /// That of a rank with a spared window of this number, if it has one.
+    fn of(spared: Option<i64>, held: usize, attaches_unseen: bool) -> Self {
+        match spared {
+            Some(number) => Self::Spared(number),
+            None if attaches_unseen || held >= MOST => Self::Never,
+            None => Self::New,
+        }
+    }
 }
 
 /// What the ranks have found.
@@ -316,6 +325,15 @@ mod tests {
         agreed(
             words.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].min(b[2])]).expect("there are ranks"),
         )
+    }
+
+    #[test]
+    fn a_rank_that_holds_the_most_offers_what_it_has_and_no_new_one() {
+        use Offer::{Never, New, Spared};
+        let offers =
+            [MOST - 1, MOST, MOST + 1].map(|held| [None, Some(7)].map(|n| Offer::of(n, held, false)));
+        assert_eq!(offers, [[New, Spared(7)], [Never, Spared(7)], [Never, Spared(7)]]);
+        assert_eq!(Offer::of(None, 0, true), Never);
     }
 
     #[test]

@@ -31,7 +31,8 @@
 //! * **C7** Errors are per peer and final, and [`Sink::failed`] comes once, after the last packet of that peer; from then
 //!   on every call for that peer is an error. Peers that said goodbye (closed in order) are not failed. Other peers are
 //!   not affected. A peer that is failed here sees this process fail in turn. A channel that is dropped without
-//!   [`Channel::close`] looks like a death.
+//!   [`Channel::close`] looks like a death. A peer that was given up ([`Channel::give_up`]) is failed by a later poll, behind what
+//!   has arrived from it.
 //! * **C8** Memory in use is bounded by the configuration and the number of contacted peers, and shown by
 //!   [`Channel::usage`]. A peer never contacted costs nothing.
 //!

@@ -75,7 +75,8 @@ impl Future for Notified<'_> {
 }
 
 impl<T: Element, E: From<Error>> WindowBuilder<'_, T, E> {
-    /// Makes room for so many counters on this rank, of which [`Window::set_notifications`] puts some into use; 16 unless told.
+    /// Makes room for so many counters on this rank, at most 2^20, of which [`Window::set_notifications`] puts some into use; 16
+    /// unless told.
     ///
     /// ```
     /// rma::World::run_threads(4, |world| {
