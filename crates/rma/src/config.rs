@@ -2,7 +2,7 @@
 //!
 //! The environment is read once, through a look-up function; after that a configuration is plain data.
 
-use crate::channels::Preference;
+use crate::channels::{self, Preference};
 use crate::message::MessageConfig;
 
 use rma_ch_ofi::OfiConfig;
@@ -160,7 +160,7 @@ impl Configuration {
 
     /// What the environment says of a variable.
     pub fn of_environment(name: &str) -> Option<String> {
-        std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+        channels::of_environment(name)
     }
 
     /// Every variable with its default, range and the value in force.

@@ -106,6 +106,7 @@ impl Recipe {
             match ingredient {
                 _ if found.len() >= most => return,
                 _ if lens.get(place) == Some(&0) => {}
+                Ingredient::Derived { inner, .. } if inner.size() == 0 => {}
                 Ingredient::Predefined(datatype) if found.contains(datatype) || is_mark(*datatype) => {}
                 Ingredient::Predefined(datatype) => found.push(*datatype),
                 Ingredient::Derived { recipe, .. } => {

@@ -351,6 +351,25 @@ fn bounds_are_those_of_the_standards_examples() {
 }
 
 #[test]
+fn blocks_of_no_elements_are_no_content() {
+    let (float, byte) = (Datatype::basic(BasicType::F32), Datatype::basic(BasicType::Byte));
+    let empty = [
+        Datatype::contiguous(0, &byte),
+        Datatype::vector(3, 0, 5, &byte),
+        Datatype::hindexed([(0, 8)], &byte),
+        Datatype::structure([Field { count: 0, offset: 4, ty: &byte }]),
+        Datatype::contiguous(3, &Datatype::contiguous(0, &byte).unwrap()),
+    ];
+    for ty in empty.iter().map(|made| made.as_ref().unwrap()).chain([&byte]) {
+        let count = u64::from(ty.size() == 0);
+        let fields = [Field { count: 1, offset: 0, ty: &float }, Field { count, offset: 4, ty }];
+        assert_eq!(Datatype::structure(fields).unwrap().basic_type(), Some(BasicType::F32), "{ty:?}");
+    }
+    let both = [Field { count: 1, offset: 0, ty: &float }, Field { count: 1, offset: 4, ty: &byte }];
+    assert_eq!(Datatype::structure(both).unwrap().basic_type(), None);
+}
+
+#[test]
 fn what_does_not_fit_is_an_error() {
     let huge = Datatype::contiguous(1 << 61, &Datatype::basic(BasicType::Byte)).unwrap();
     let class = |made: crate::Result<Datatype>| made.unwrap_err().class();

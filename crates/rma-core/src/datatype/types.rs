@@ -232,16 +232,22 @@ impl Datatype {
         repeated.ok_or_else(|| self.too_many(count))
     }
 
-    /// As [`Datatype::layout`], not copied where it is the type's, and otherwise put into `own`.
+    /// As [`Datatype::layout`] for a call, not copied where it is the type's, and otherwise put into `own`.
     ///
     /// # Errors
     /// As [`Datatype::layout`].
     #[inline]
-    pub(crate) fn elements_in<'a>(&'a self, count: u64, own: &'a mut Option<Layout>) -> Result<&'a Layout> {
-        match count {
-            1 => Ok(&self.0.layout),
-            _ => self.layout(count).map(|layout| &*own.insert(layout)),
+    pub(crate) fn elements_in<'a>(
+        &'a self,
+        call: &'static str,
+        count: u64,
+        own: &'a mut Option<Layout>,
+    ) -> Result<&'a Layout> {
+        if count == 1 {
+            return Ok(&self.0.layout);
         }
+        let made = self.layout(count).map_err(|error| error.in_call(call))?;
+        Ok(own.insert(made))
     }
 
     #[cold]
@@ -285,7 +291,9 @@ impl Datatype {
         Ok(unsafe { Scatter::new(base, layout) })
     }
 
+    /// Of a type without data nothing is content: a block of no elements is no entry of a type map (MPI 5.0 §5.1.2).
     fn of(layout: Layout, bounds: Bounds, content: Content) -> Self {
+        let content = if layout.size() == 0 { Content::Nothing } else { content };
         let dense = Node::dense_size(&layout, &bounds);
         Self(Arc::new(Node { layout, bounds, content, dense }))
     }
@@ -332,9 +340,8 @@ impl Datatype {
 
     /// The same, of elements that lie side by side: each block is a run.
     fn runs(&self, blocks: impl IntoIterator<Item = (u64, i64)>) -> Result<Self> {
-        let (mut content, mut too_many) = (Content::Nothing, None);
+        let mut too_many = None;
         let runs = blocks.into_iter().map(|(count, offset)| {
-            content = self.0.content;
             let len = self.dense_len(count);
             if len.is_none() {
                 too_many = Some(count);
@@ -350,7 +357,7 @@ impl Datatype {
         let layout = layout.filter(|layout| bounds(layout).extent(layout).is_some());
         let Some(layout) = layout else { return Err(TooLarge.into_error("datatype")) };
         let bounds = bounds(&layout);
-        Ok(Self::of(layout, bounds, content))
+        Ok(Self::of(layout, bounds, self.0.content))
     }
 
     fn sequence<'a>(fields: impl IntoIterator<Item = Field<'a>>) -> Result<Self> {
@@ -359,10 +366,10 @@ impl Datatype {
         let mut bounds = Bounds::NATURAL;
         let mut content = Content::Nothing;
         for Field { count, offset, ty } in fields {
-            content = content.with(ty.0.content);
             if count == 0 {
                 continue;
             }
+            content = content.with(ty.0.content);
             let spread = ty.0.bounds.spread([(count, offset)], ty.extent());
             bounds = bounds.with(spread.ok_or_else(|| TooLarge.into_error(CALL))?);
             let layout = ty.layout(count)?.shifted(offset).ok_or_else(|| TooLarge.into_error(CALL))?;

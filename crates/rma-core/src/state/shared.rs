@@ -5,14 +5,14 @@
 
 use super::fast_sync::FastCalls;
 use super::{
-    AccessState, Callers, FastSync, FenceGate, Hints, MappedCounts, NO_SIZE, NodeRank, Regions, Single,
+    AccessState, Callers, FastSync, FenceGate, Hints, MappedCounts, NodeRank, OutOfRange, Regions, Single,
     Unordered, Use,
 };
 use crate::control::{
     Domain, Holder, LockCell, LockKind, LockRequest, Marks, NodeDomain, TargetDomain, Wake,
 };
 use crate::datatype::{Layout, Scatter};
-use crate::error::{Error, ErrorClass, Result};
+use crate::error::{Error, Result};
 use crate::fork::InChild;
 use crate::host::{Group, SegmentSet};
 use crate::ids::{Disp, Rank, WindowId};
@@ -218,9 +218,23 @@ impl MappedTarget {
         (disp.0.wrapping_mul(self.scale.unit()).wrapping_add_signed(low), (high - low) as u64)
     }
 
-    /// Where the offsets of a layout at `disp` count from, if all of its bytes lie within the window.
+    /// The bytes of `layout` counted from displacement `disp`, if all of them lie within the window. Made where it is used: moved, it
+    /// would be read in other pieces than it was just written in.
+    #[inline(always)]
+    pub(crate) fn locate_layout<'l>(
+        &self,
+        disp: Disp,
+        layout: &'l Layout,
+    ) -> Result<Scatter<&'l Layout>, OutOfRange> {
+        let base = self.base_of_layout(disp, layout)?;
+        // SAFETY: every byte of the layout is one of the window's span, or of spans that are attached, whose makers promised what the
+        // constructor wants.
+        Ok(unsafe { Scatter::new(base, layout) })
+    }
+
+    /// Where the offsets of such a layout count from.
     #[inline]
-    pub(crate) fn base_of_layout(&self, disp: Disp, layout: &Layout) -> Result<*mut u8, OutOfRange> {
+    fn base_of_layout(&self, disp: Disp, layout: &Layout) -> Result<*mut u8, OutOfRange> {
         let start = disp.0.checked_mul(self.scale.unit());
         if let Some(regions) = &self.regions {
             return regions.base_of_layout(start, layout);
@@ -238,57 +252,6 @@ pub(crate) fn request_of(kind: LockKind, holds_another: bool) -> LockRequest {
         LockKind::Exclusive => LockRequest::Exclusive,
         LockKind::Shared if holds_another => LockRequest::SharedHolding,
         LockKind::Shared => LockRequest::Shared,
-    }
-}
-
-/// In the place of its size: the window was freed there, and its memory was the program's.
-const HAS_LEFT: u64 = u64::MAX - 1;
-
-/// An access outside a window: first byte (saturated), number of bytes, and the window's size ([`NO_SIZE`] for a dynamic
-/// window).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OutOfRange {
-    pub(crate) start: u64,
-    pub(crate) len: u64,
-    pub(crate) size: u64,
-}
-
-impl OutOfRange {
-    /// An access to a window that has been freed, and had memory of the program.
-    pub(crate) const LEFT: Self = Self { start: 0, len: 0, size: HAS_LEFT };
-
-    /// The error of a layout's bytes, counted from byte `start`, or from one past 2^64.
-    #[cold]
-    pub(crate) fn of_layout(start: Option<u64>, layout: &Layout, size: u64) -> Self {
-        let (low, high) = layout.bounds();
-        let first = start.map_or(i128::MAX, |start| i128::from(start) + i128::from(low));
-        Self { start: u64::try_from(first).unwrap_or(u64::MAX), len: (high - low) as u64, size }
-    }
-
-    #[cold]
-    pub(crate) fn into_error(self, call: &'static str, target: Rank) -> Error {
-        let Self { start, len, size } = self;
-        if size == HAS_LEFT {
-            let cause = format!("rank {target} has freed the window, and its memory may be gone");
-            return Error::new(ErrorClass::ProcAborted, call, cause).about(target);
-        }
-        let cause = match (start, size) {
-            (_, NO_SIZE) => {
-                format!("{len} bytes from address {start:#x} are not attached to the window of rank {target}")
-            }
-            (u64::MAX, _) => {
-                format!(
-                    "{len} bytes from a byte past 2^64 or before it are not within the window of rank {target}, which has {size} bytes"
-                )
-            }
-            _ => {
-                format!(
-                    "{len} bytes from byte {start} are not within the window of rank {target}, which has {size} bytes"
-                )
-            }
-        };
-        let error = Error::new(ErrorClass::RmaRange, call, cause).about(target);
-        if size == NO_SIZE { error } else { error.with_limit(size) }
     }
 }
 

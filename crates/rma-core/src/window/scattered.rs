@@ -9,7 +9,7 @@ use crate::datatype::{Datatype, Gather, Layout, Scatter};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{Kernel, Operands, ReduceOp};
-use crate::state::{MappedTarget, OutOfRange};
+use crate::state::MappedTarget;
 use crate::table::{Notice, OpData, OpKind, OpResult, Operation, Signal};
 use std::sync::Arc;
 
@@ -59,16 +59,15 @@ impl Window {
     ) -> Result<Outcome> {
         const CALL: &str = "put";
         let (mut own_from, mut own_to) = (None, None);
-        let from = layout(CALL, origin.ty, origin.count, &mut own_from)?;
-        let to = layout(CALL, area.ty, area.count, &mut own_to)?;
+        let from = origin.ty.elements_in(CALL, origin.count, &mut own_from)?;
+        let to = area.ty.elements_in(CALL, area.count, &mut own_to)?;
         check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
         // SAFETY: the caller's promise.
         let mut from = unsafe { Gather::new(origin.base, from) };
         if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
             let _pin = mapped.pin();
-            // SAFETY: the window's memory is used while it is pinned.
-            let mut place =
-                unsafe { place(mapped, area.disp, to) }.map_err(|range| range.into_error(CALL, target))?;
+            let place = mapped.locate_layout(area.disp, to);
+            let mut place = place.map_err(|range| range.into_error(CALL, target))?;
             let _note = self.note(mapped, OperationKind::Put, area.disp, to);
             from.transfer(&mut place);
             return Ok(Outcome::Done);
@@ -91,17 +90,15 @@ impl Window {
     ) -> Result<Outcome> {
         const CALL: &str = "get";
         let (mut own_from, mut own_to) = (None, None);
-        let from = layout(CALL, area.ty, area.count, &mut own_from)?;
-        let to = layout(CALL, result.ty, result.count, &mut own_to)?;
+        let from = area.ty.elements_in(CALL, area.count, &mut own_from)?;
+        let to = result.ty.elements_in(CALL, result.count, &mut own_to)?;
         check_sizes(CALL, ("target", from.size()), ("result", to.size()))?;
         // SAFETY: the caller's promise.
         let mut to = unsafe { Scatter::new(result.base, to) };
         if let Some(mapped) = self.direct_load(target, CALL, from.size() as usize) {
             let _pin = mapped.pin();
-            // SAFETY: the window's memory is used while it is pinned.
-            let place =
-                unsafe { place(mapped, area.disp, from) }.map_err(|range| range.into_error(CALL, target))?;
-            place.as_gather().transfer(&mut to);
+            let place = mapped.locate_layout(area.disp, from);
+            place.map_err(|range| range.into_error(CALL, target))?.as_gather().transfer(&mut to);
             return Ok(Outcome::Done);
         }
         let op = Operation::new(OpKind::Get, area.disp, from.size(), OpData::NONE, to.into_owned());
@@ -123,8 +120,8 @@ impl Window {
     ) -> Result<Outcome> {
         const CALL: &str = "accumulate";
         let (mut own_from, mut own_to) = (None, None);
-        let from = layout(CALL, origin.ty, origin.count, &mut own_from)?;
-        let to = layout(CALL, area.ty, area.count, &mut own_to)?;
+        let from = origin.ty.elements_in(CALL, origin.count, &mut own_from)?;
+        let to = area.ty.elements_in(CALL, area.count, &mut own_to)?;
         check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
         if !op.is_accumulate() {
             return Err(returns_values(op));
@@ -136,9 +133,8 @@ impl Window {
         let from = unsafe { Gather::new(origin.base, from) };
         if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
             let _pin = mapped.pin();
-            // SAFETY: the window's memory is used while it is pinned.
-            let place =
-                unsafe { place(mapped, area.disp, to) }.map_err(|range| range.into_error(CALL, target))?;
+            let place = mapped.locate_layout(area.disp, to);
+            let place = place.map_err(|range| range.into_error(CALL, target))?;
             let exclusion = self.shared().domain(mapped);
             let _note = self.note(mapped, OperationKind::Accumulate, area.disp, to);
             kernel.accumulate_scattered(&place, Operands::Memory(from), &exclusion);
@@ -165,27 +161,24 @@ impl Window {
     ) -> Result<Outcome> {
         const CALL: &str = "get_accumulate";
         let (mut own_from, mut own_to, mut own_old) = (None, None, None);
-        let to = layout(CALL, area.ty, area.count, &mut own_to)?;
-        let old = layout(CALL, result.ty, result.count, &mut own_old)?;
+        let to = area.ty.elements_in(CALL, area.count, &mut own_to)?;
+        let old = result.ty.elements_in(CALL, result.count, &mut own_old)?;
         check_sizes(CALL, ("target", to.size()), ("result", old.size()))?;
-        let from = match op {
-            ReduceOp::NoOp => None,
-            _ => Some(layout(CALL, origin.ty, origin.count, &mut own_from)?),
-        };
-        if let Some(from) = from {
-            check_sizes(CALL, ("origin", from.size()), ("target", to.size()))?;
+        let mut from = None;
+        if op != ReduceOp::NoOp {
+            let layout = origin.ty.elements_in(CALL, origin.count, &mut own_from)?;
+            check_sizes(CALL, ("origin", layout.size()), ("target", to.size()))?;
+            // SAFETY: the caller's promise.
+            from = Some(unsafe { Gather::new(origin.base, layout) });
         }
-        // SAFETY: the caller's promise.
-        let from = from.map(|from| unsafe { Gather::new(origin.base, from) });
         let others = if from.is_some() { &[result.ty, origin.ty][..] } else { &[result.ty] };
         let Some(kernel) = kernel(CALL, op, to.size(), area.ty, others)? else { return Ok(Outcome::Done) };
         // SAFETY: the caller's promise.
         let old = unsafe { Scatter::new(result.base, old) };
         if let Some(mapped) = self.direct(target, CALL, to.size() as usize) {
             let _pin = mapped.pin();
-            // SAFETY: the window's memory is used while it is pinned.
-            let place =
-                unsafe { place(mapped, area.disp, to) }.map_err(|range| range.into_error(CALL, target))?;
+            let place = mapped.locate_layout(area.disp, to);
+            let place = place.map_err(|range| range.into_error(CALL, target))?;
             let exclusion = self.shared().domain(mapped);
             let _note =
                 kernel.reads_operand().then(|| self.note(mapped, OperationKind::Accumulate, area.disp, to));
@@ -232,36 +225,8 @@ impl Window {
     }
 }
 
-/// The layout of so many elements; one that is not the type's is put into `own`.
-#[inline(always)]
-fn layout<'t>(
-    call: &'static str,
-    ty: &'t Datatype,
-    count: u64,
-    own: &'t mut Option<Layout>,
-) -> Result<&'t Layout> {
-    ty.elements_in(count, own).map_err(|error| error.in_call(call))
-}
-
-/// The bytes of a layout in a mapped window, if all of them lie within it. Made where it is used: moved, it would be read in other
-/// pieces than it was just written in.
-///
-/// # Safety
-/// The window's memory stays there while the answer is used.
-#[inline(always)]
-unsafe fn place<'l>(
-    mapped: &MappedTarget,
-    disp: Disp,
-    layout: &'l Layout,
-) -> Result<Scatter<&'l Layout>, OutOfRange> {
-    let base = mapped.base_of_layout(disp, layout)?;
-    // SAFETY: all of its bytes lie within the window, by the caller's promise for as long as they are used.
-    Ok(unsafe { Scatter::new(base, layout) })
-}
-
 /// What is sent and where it goes must have equal sizes: type signatures match (MPI 3.1 §11.3).
-fn check_sizes(call: &'static str, from: (&str, u64), to: (&str, u64)) -> Result<()> {
-    let ((source, sent), (sink, room)) = (from, to);
+fn check_sizes(call: &'static str, (source, sent): (&str, u64), (sink, room): (&str, u64)) -> Result<()> {
     if sent == room {
         return Ok(());
     }

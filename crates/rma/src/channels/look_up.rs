@@ -3,7 +3,6 @@
 //! Invariant: a name of code to load comes from the environment, which names libraries to the system's loader as well, or from
 //! a program that has answered for it in `unsafe` code. So no safe function loads what safe code names.
 
-use crate::config::Configuration;
 use std::fmt;
 
 /// The variables that name code to load.
@@ -34,13 +33,18 @@ impl<'a> LookUp<'a> {
     pub fn text(self, name: &str) -> Option<String> {
         let is_free = self.may_load || !LIBRARIES.contains(&name);
         let set = if is_free { (self.instead)(name) } else { None };
-        set.or_else(|| Configuration::of_environment(name))
+        set.or_else(|| of_environment(name))
     }
 
     /// The same as a function.
     pub fn reader(self) -> impl Fn(&str) -> Option<String> + 'a {
         move |name| self.text(name)
     }
+}
+
+/// What the environment says of a variable.
+pub(crate) fn of_environment(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 impl fmt::Debug for LookUp<'_> {

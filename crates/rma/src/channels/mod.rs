@@ -19,8 +19,8 @@ mod tcp;
 
 pub(crate) use kind::Exchange;
 pub use kind::{ChannelKind, Distance, Opening};
-pub(crate) use look_up::LIBRARIES;
 pub use look_up::LookUp;
+pub(crate) use look_up::{LIBRARIES, of_environment};
 pub use plan::Plan;
 pub use plugin::load;
 pub use preference::Preference;

@@ -3,7 +3,7 @@
 use super::kind::{ChannelKind, Distance, Exchange, Opening, key};
 use super::look_up::LookUp;
 use super::registry::register;
-use crate::config::RuntimeConfig;
+use crate::paths::FilePath;
 use parking_lot::Mutex;
 use rma_ch_c::{Meeting, Plugin};
 use rma_core::channel::Channel;
@@ -20,8 +20,8 @@ static LOADED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// # Errors
 /// `MPI_ERR_ARG` with one line that names the file and what is expected.
 pub fn load(look_up: LookUp<'_>) -> Result<()> {
-    let RuntimeConfig { channel_plugin, .. } = RuntimeConfig::read(&look_up.reader())?;
-    let Some(path) = channel_plugin.path() else { return Ok(()) };
+    let named = FilePath::from(look_up.text("RMA_CHANNEL_PLUGIN").unwrap_or_default().trim());
+    let Some(path) = named.path() else { return Ok(()) };
     let refused = |cause: String| {
         let at = path.display();
         let cause = cause.strip_prefix(&format!("{at}: ")).unwrap_or(&cause).to_owned();
