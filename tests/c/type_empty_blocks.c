@@ -1,7 +1,10 @@
 /* Accumulates with datatypes of one predefined type beside blocks of no elements of another: those are no entry of the type map.
  *
  * ranks: 1 2 4
- * memcheck: yes */
+ * memcheck: yes
+ * peers: not mpich, which takes such a block for an element
+ * peers: not mpich-abi, likewise
+ * peers: not openmpi, likewise */
 #include "check.h"
 
 #define KINDS 5
