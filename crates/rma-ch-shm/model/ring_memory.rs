@@ -50,6 +50,9 @@ impl RingMemory {
         self.block.store(self.place.data + self.offset(position), value, ordering);
     }
 
+    /// Nothing: there is no cache here.
+    pub(crate) fn fetch_line_early(&self, _: u64) {}
+
     /// The copies of the block are the model's.
     pub(crate) fn write(&self, _: u64, _: usize, _: &[u8]) -> bool {
         false

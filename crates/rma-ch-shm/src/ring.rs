@@ -213,6 +213,8 @@ impl Consumer {
         if word == 0 {
             return Ok(None);
         }
+        // The next record may be there, and then comes while this one is looked at; if not, the line is where it was cleared.
+        self.ring.memory.fetch_line_early(self.consumed + 1);
         let header = Header::parse(word).ok_or(Corrupt("a record with a header that does not exist"))?;
         if header.len > payload_of(self.ring.place.lines) {
             return Err(Corrupt("a record longer than its ring"));
