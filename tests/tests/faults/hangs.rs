@@ -194,7 +194,12 @@ const BY_PATH: [(&str, i32, &str, &str); 6] = [
         "rank 2 does not answer the operations of rank 0 on window 1 made by MPI_Win_allocate: it is stopped (SIGSTOP)",
     ),
     ("count", 124, "", "rank 2 is in MPI_Barrier, collective 5 on communicator \"grid\","),
-    ("roots", 124, "", "in MPI_Gather on communicator \"grid\", root 1"),
+    (
+        "roots",
+        124,
+        "",
+        "rank 1 is in MPI_Gather on communicator \"grid\", root 1: different calls of one collective",
+    ),
 ];
 
 /// A job that hangs, and the report.

@@ -91,6 +91,8 @@ pub(super) enum Finding {
         inside: Ranks,
         absent: Ranks,
     },
+    /// Ranks have come to one call of many as different ones: the ranks of each, by call and place.
+    Apart { calls: Vec<(String, String, Ranks)> },
     /// A rank has not done what others wait for.
     Idle { what: What, target: Option<u32>, name: String, waiting: Ranks, rank: u32 },
 }
@@ -245,7 +247,46 @@ pub(super) fn findings(before: &[Seen], now: &[Seen]) -> Vec<Finding> {
         let is_closed = edges.iter().all(|edge| is_blocked(edge.from));
         Finding::Circle { edges, is_closed }
     });
-    missing(&edges, now).into_iter().chain(circles).chain(idle(&edges, &waiting, now)).collect()
+    let found = missing(&edges, now).into_iter().chain(apart(before, now)).chain(circles);
+    found.chain(idle(&edges, &waiting, now)).collect()
+}
+
+/// The collectives that ranks wait in as different calls, or with different roots, in the same waits as before.
+fn apart(before: &[Seen], now: &[Seen]) -> Vec<Finding> {
+    let is_collective = |want: &&Want| want.what == What::Collective && want.instance.is_some();
+    let mut together: BTreeMap<_, BTreeMap<(String, String), Ranks>> = BTreeMap::new();
+    for ((rank, was), is) in (0u32..).zip(before).zip(now) {
+        for wait in waits(is) {
+            let before = waits(was).find(|old| old.number == wait.number);
+            let lasts = |want: &&Want| before.is_some_and(|old| old.wants.contains(want));
+            for want in wait.wants.iter().filter(is_collective).filter(lasts) {
+                let nth = want.instance.map(|Instance { way, number }| (way, number));
+                let calls = together.entry((want.site, nth)).or_default();
+                calls.entry((wait.call.clone(), want.name.clone())).or_default().add(rank);
+            }
+        }
+    }
+    let findings = together.into_values().filter(|calls| {
+        let mut pairs = calls.keys().zip(calls.keys().skip(1));
+        pairs.any(|(one, other)| differ(one, other))
+    });
+    findings
+        .map(|calls| Finding::Apart {
+            calls: calls.into_iter().map(|((call, name), ranks)| (call, name, ranks)).collect(),
+        })
+        .collect()
+}
+
+fn waits(seen: &Seen) -> impl Iterator<Item = &Waiting> {
+    seen.answer.iter().flat_map(|answer| &answer.waits)
+}
+
+/// Whether two waits in a collective, each with the call and its name, are in different ones. Of a wait for requests the call is not known,
+/// nor the root of a rank that has none.
+fn differ((call, name): &(String, String), (other_call, other_name): &(String, String)) -> bool {
+    let is_known = |call: &str| !call.starts_with("wait") && !call.starts_with("test");
+    let are_calls_apart = call != other_call && is_known(call) && is_known(other_call);
+    are_calls_apart || !(name.starts_with(other_name.as_str()) || other_name.starts_with(name.as_str()))
 }
 
 /// The calls of many that some are in and others are not.

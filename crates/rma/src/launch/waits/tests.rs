@@ -207,6 +207,30 @@ fn a_rank_that_never_entered_is_named_with_what_it_does_instead() {
 }
 
 #[test]
+fn ranks_in_different_calls_of_one_collective_are_told() {
+    let inside = |call: &str, root: &str, number| {
+        let mut want = want(What::Collective, Some(WORLD), &[0, 1]);
+        want.name += root;
+        want.instance = Some(Instance { way: Way::Messages, number });
+        reported(&[wait(call, want), end(true)])
+    };
+    let seen =
+        [inside("gather", ", root 0", 3), inside("gather", ", root 1", 3), inside("gather", ", root 0", 3)];
+    let roots = "ranks 0,2 are in MPI_Gather on MPI_COMM_WORLD, root 0, rank 1 is in MPI_Gather on MPI_COMM_WORLD, root 1: different calls of one collective";
+    assert_eq!(said(&seen), [roots]);
+    let seen = [inside("reduce", ", root 0", 3), inside("barrier", "", 3)];
+    let calls = "rank 1 is in MPI_Barrier on MPI_COMM_WORLD, rank 0 is in MPI_Reduce on MPI_COMM_WORLD, root 0: different calls of one collective";
+    assert_eq!(said(&seen), [calls]);
+    // One that is told of as a wait for its request, and a root of the other group.
+    assert_eq!(found(&[inside("barrier", "", 3), inside("waitall", "", 3)]), []);
+    assert_eq!(found(&[inside("broadcast", ", root 0", 3), inside("broadcast", "", 3)]), []);
+    // Not the same wait, and not the same one of the collectives.
+    assert_eq!(findings(&[away(), away()], &seen), []);
+    let apart = found(&[inside("gather", ", root 0", 3), inside("gather", ", root 1", 4)]);
+    assert!(!apart.iter().any(|found| matches!(found, Finding::Apart { .. })), "{apart:?}");
+}
+
+#[test]
 fn several_that_are_missing_are_told_by_what_they_do() {
     let barrier = || waits("barrier", What::Collective, Some(WORLD), &[0, 1, 2, 3, 4]);
     let seen = [barrier(), away(), away(), outside(Part::Running, Process::Stopped), barrier()];

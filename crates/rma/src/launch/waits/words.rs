@@ -246,6 +246,14 @@ fn finding_lines(finding: &Finding, seen: &[Seen]) -> Vec<String> {
             });
             behind.chain(missing).collect()
         }
+        Finding::Apart { calls } => {
+            let each = calls.iter().map(|(call, name, ranks)| {
+                let is = if ranks.len() == 1 { "is" } else { "are" };
+                let on = if name.is_empty() { String::new() } else { format!(" on {name}") };
+                format!("{} {is} in {}{on}", ranks.named(), call_name(call, Some(What::Collective)))
+            });
+            vec![format!("{}: different calls of one collective", each.collect::<Vec<_>>().join(", "))]
+        }
         Finding::Idle { what, target, name, waiting, rank } => {
             let why = why(*rank, seen);
             let (waiting, wait) = (waiting.named(), if waiting.len() == 1 { "waits" } else { "wait" });
