@@ -2,7 +2,7 @@
 
 use crate::channels::{LIBRARIES, LookUp};
 use crate::communicator::Communicator;
-use crate::config::RuntimeConfig;
+use crate::config::{Configuration, RuntimeConfig};
 use crate::join::{Allgather, Notices, Start};
 use crate::parting::{is_survivable, meet_survivors};
 use crate::pmi::Client;
@@ -247,10 +247,11 @@ impl<'a> Builder<'a> {
             let cause = "this process has started its part in the job before";
             return Err(Error::new(ErrorClass::Other, "init", cause));
         }
+        let read = |name: &str| (self.instead)(name).or_else(|| Configuration::of_environment(name));
         let look_up = match self.may_load {
             // SAFETY: the program has said so.
-            true => unsafe { LookUp::that_may_load(self.instead) },
-            false => LookUp::new(self.instead),
+            true => unsafe { LookUp::that_may_load(&read) },
+            false => LookUp::new(&read),
         };
         let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         let Started { runtime, start, notices, is_summed } = start(look_up, names, self.start)?;

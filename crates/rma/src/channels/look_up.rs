@@ -8,32 +8,30 @@ use std::fmt;
 /// The variables that name code to load.
 pub(crate) const LIBRARIES: [&str; 3] = ["RMA_CHANNEL_PLUGIN", "RMA_OFI_LIB", "RMA_PMIX_LIB"];
 
-/// Answers the text of a variable that is set: by a program, or else in the environment.
+/// Answers the text of a variable that is set.
 #[derive(Clone, Copy)]
 pub struct LookUp<'a> {
-    instead: &'a dyn Fn(&str) -> Option<String>,
+    read: &'a dyn Fn(&str) -> Option<String>,
     may_load: bool,
 }
 
 impl<'a> LookUp<'a> {
-    /// With the values that `instead` answers in place of the environment's, but for those that name code to load.
-    pub fn new(instead: &'a dyn Fn(&str) -> Option<String>) -> Self {
-        Self { instead, may_load: false }
+    /// With the values that `read` answers, but for those that name code to load, which are the environment's.
+    pub fn new(read: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Self { read, may_load: false }
     }
 
     /// The same, also for those that name code to load.
     ///
     /// # Safety
-    /// As for `Builder::may_load`, whenever `instead` is asked.
-    pub(crate) unsafe fn that_may_load(instead: &'a dyn Fn(&str) -> Option<String>) -> Self {
-        Self { instead, may_load: true }
+    /// As for `Builder::may_load`, whenever `read` is asked.
+    pub(crate) unsafe fn that_may_load(read: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Self { read, may_load: true }
     }
 
     /// The text of a variable.
     pub fn text(self, name: &str) -> Option<String> {
-        let is_free = self.may_load || !LIBRARIES.contains(&name);
-        let set = if is_free { (self.instead)(name) } else { None };
-        set.or_else(|| of_environment(name))
+        if self.may_load || !LIBRARIES.contains(&name) { (self.read)(name) } else { of_environment(name) }
     }
 
     /// The same as a function.
@@ -67,5 +65,7 @@ mod tests {
             assert_eq!(unsafe { LookUp::that_may_load(&instead) }.text(name), named);
         }
         assert_eq!(LookUp::new(&instead).reader()("RMA_SLOTS"), instead("RMA_SLOTS"));
+        // What is not answered is not set, whatever the environment has.
+        assert!(std::env::var_os("PATH").is_some() && LookUp::new(&|_| None).text("PATH").is_none());
     }
 }

@@ -266,10 +266,9 @@ fn apart(before: &[Seen], now: &[Seen]) -> Vec<Finding> {
             }
         }
     }
-    let findings = together.into_values().filter(|calls| {
-        let mut pairs = calls.keys().zip(calls.keys().skip(1));
-        pairs.any(|(one, other)| differ(one, other))
-    });
+    let are_apart =
+        |calls: &BTreeMap<_, _>| calls.keys().any(|one| calls.keys().any(|other| differ(one, other)));
+    let findings = together.into_values().filter(are_apart);
     findings
         .map(|calls| Finding::Apart {
             calls: calls.into_iter().map(|((call, name), ranks)| (call, name, ranks)).collect(),

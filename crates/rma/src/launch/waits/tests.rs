@@ -221,6 +221,9 @@ fn ranks_in_different_calls_of_one_collective_are_told() {
     let seen = [inside("reduce", ", root 0", 3), inside("barrier", "", 3)];
     let calls = "rank 1 is in MPI_Barrier on MPI_COMM_WORLD, rank 0 is in MPI_Reduce on MPI_COMM_WORLD, root 0: different calls of one collective";
     assert_eq!(said(&seen), [calls]);
+    // Also where a wait for requests, whose call is not known, stands between them.
+    let requests = [inside("barrier", "", 3), inside("waitall", "", 3), inside("xreduce", "", 3)];
+    assert!(found(&requests).iter().any(|found| matches!(found, Finding::Apart { .. })));
     // One that is told of as a wait for its request, and a root of the other group.
     assert_eq!(found(&[inside("barrier", "", 3), inside("waitall", "", 3)]), []);
     assert_eq!(found(&[inside("broadcast", ", root 0", 3), inside("broadcast", "", 3)]), []);
