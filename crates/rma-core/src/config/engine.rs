@@ -72,9 +72,9 @@ crate::variables! {
             "accumulates longer than this travel and apply piece by piece",
             "each piece is a round trip over sockets: with pieces of 256 KiB 4 MiB took three quarters longer, over shared memory as long";
         /// Most loops and runs of one packet's datatype. An element of a pair, which is never cut, has two.
-        shape_entries: u64 = 64u64, "RMA_SHAPE_ENTRIES", Count, 4..=255,
-            "loops and runs of a datatype that one packet describes; an irregular one takes a packet for each so many blocks",
-            "a packet with as many is a quarter head; more make fewer packets and longer ones to look through";
+        shape_entries: u64 = 1024u64, "RMA_SHAPE_ENTRIES", Count, 4..=65535,
+            "loops and runs of a datatype that one packet describes, if it has room; an irregular one takes a packet for each so many blocks",
+            "a run takes 4 to 16 bytes of a packet, so that most datatypes are one; the target keeps 16 bytes for each while it serves the packet";
         /// Packets handled by one poll.
         poll_packets: u64 = 64u64, "RMA_POLL_PACKETS", Count, 1..=1 << 20,
             "packets that one step of the progress engine handles at most",

@@ -49,9 +49,9 @@ pub struct Layout {
 pub(super) struct Body {
     pub(super) pieces: Pieces,
     /// Lowest offset from the body's first byte.
-    low: i64,
+    pub(super) low: i64,
     /// Offset just past the highest byte.
-    high: i64,
+    pub(super) high: i64,
     /// Number of runs; saturates.
     runs: u64,
 }
@@ -113,28 +113,11 @@ impl Layout {
         const MOST_ROOM: usize = 1 << 16;
         let blocks = blocks.into_iter();
         // A hint is no promise.
-        let mut runs = Runs::with_capacity(blocks.size_hint().0.min(MOST_ROOM));
-        // From the first byte of the first run on: the lowest and highest so far, and the end of the last run.
-        let (mut first, mut low, mut high, mut past) = (0, 0, 0, 0);
-        let mut size = 0_u64;
+        let mut list = ListOfRuns::with_room(blocks.size_hint().0.min(MOST_ROOM));
         for (offset, len) in blocks {
-            if len == 0 {
-                continue;
-            }
-            if size == 0 {
-                first = offset;
-            }
-            let offset = offset.checked_sub(first)?;
-            let is_next = past == offset;
-            past = offset.checked_add_unsigned(len)?;
-            size = size.checked_add(len).filter(|size| *size <= i64::MAX as u64)?;
-            (low, high) = (offset.min(low), past.max(high));
-            match runs.last_mut() {
-                Some(last) if is_next => last.end = size,
-                _ => runs.push(Block { end: size, offset }),
-            }
+            list.push(offset, len)?;
         }
-        Self::of_runs(first, runs, (low, high))
+        list.into_layout()
     }
 
     /// The layout `by` bytes further on. `None` if an offset does not fit 63 bits.
@@ -232,18 +215,6 @@ impl Layout {
         Segments::new(self.clone())
     }
 
-    fn of_runs(first: i64, runs: Runs, (low, high): (i64, i64)) -> Option<Self> {
-        let Some(Block { end: size, .. }) = runs.last().copied() else { return Some(Self::contiguous(0)) };
-        let number = runs.len() as u64;
-        let Some(stride) = even_stride_of_runs(&runs) else {
-            let pieces = Pieces::Blocks(runs.into_boxed_slice());
-            return Self::of_body(first, size, Body { pieces, low, high, runs: number });
-        };
-        let loops = if number == 1 { SmallVec::new() } else { smallvec![Loop { count: number, stride }] };
-        let layout = Self { first, block: size / number, loops, body: None, size };
-        layout.checked_bounds().map(|_| layout)
-    }
-
     fn of_body(first: i64, block: u64, body: Body) -> Option<Self> {
         let layout = Self { first, block, loops: SmallVec::new(), body: Some(Arc::new(body)), size: block };
         layout.checked_bounds()?;
@@ -281,8 +252,60 @@ impl Layout {
     }
 }
 
-/// A list of runs under construction.
-type Runs = SmallVec<[Block; FEW_RUNS]>;
+/// A list of runs under construction. Offsets are kept from the first byte of the first run on.
+#[derive(Debug)]
+pub(crate) struct ListOfRuns {
+    runs: SmallVec<[Block; FEW_RUNS]>,
+    first: i64,
+    low: i64,
+    high: i64,
+    /// Where the last run ends.
+    past: i64,
+    size: u64,
+}
+
+impl ListOfRuns {
+    pub(crate) fn with_room(runs: usize) -> Self {
+        Self { runs: SmallVec::with_capacity(runs), first: 0, low: 0, high: 0, past: 0, size: 0 }
+    }
+
+    /// Adds `len` bytes at `offset`. `None` if the number of bytes or an offset does not fit 63 bits.
+    #[inline]
+    pub(crate) fn push(&mut self, offset: i64, len: u64) -> Option<()> {
+        if len == 0 {
+            return Some(());
+        }
+        if self.size == 0 {
+            self.first = offset;
+        }
+        let offset = offset.checked_sub(self.first)?;
+        let is_next = self.past == offset;
+        self.past = offset.checked_add_unsigned(len)?;
+        self.size = self.size.checked_add(len).filter(|size| *size <= i64::MAX as u64)?;
+        (self.low, self.high) = (offset.min(self.low), self.past.max(self.high));
+        match self.runs.last_mut() {
+            Some(last) if is_next => last.end = self.size,
+            _ => self.runs.push(Block { end: self.size, offset }),
+        }
+        Some(())
+    }
+
+    /// The layout of these runs. `None` if an offset does not fit 63 bits.
+    pub(crate) fn into_layout(self) -> Option<Layout> {
+        let Self { runs, first, low, high, size, .. } = self;
+        let number = runs.len() as u64;
+        if number == 0 {
+            return Some(Layout::contiguous(0));
+        }
+        let Some(stride) = even_stride_of_runs(&runs) else {
+            let pieces = Pieces::Blocks(runs.into_boxed_slice());
+            return Layout::of_body(first, size, Body { pieces, low, high, runs: number });
+        };
+        let loops = if number == 1 { SmallVec::new() } else { smallvec![Loop { count: number, stride }] };
+        let layout = Layout { first, block: size / number, loops, body: None, size };
+        layout.checked_bounds().map(|_| layout)
+    }
+}
 
 /// The distance from each run to the next, if they are alike and equally far apart.
 fn even_stride_of_runs(runs: &[Block]) -> Option<i64> {

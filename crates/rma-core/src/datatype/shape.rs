@@ -3,8 +3,8 @@
 //! A regular layout is one piece, whatever its counts. Of an irregular one each piece takes as many runs as one packet has
 //! room to name, so that a transfer of any shape needs bounded memory on both sides.
 
-use super::layout::{Layout, Loop, Pieces};
-use smallvec::SmallVec;
+use super::layout::{Layout, ListOfRuns, Loop, Pieces};
+use std::ops::ControlFlow;
 
 /// A part of a layout: `len` of the bytes of a layout that a packet can describe, from byte `from` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,15 +14,62 @@ pub(crate) struct Piece {
     pub(crate) len: u64,
 }
 
+/// Most of what a description of a layout may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Loops and runs.
+    pub(crate) entries: usize,
+    /// Bytes that all of them take, at least [`Room::LEAST`].
+    pub(crate) bytes: usize,
+}
+
+impl Room {
+    /// Room for one entry of any layout.
+    pub(crate) const LEAST: usize = LOOP_LEN;
+}
+
+/// Bytes of the description of each loop.
+pub(crate) const LOOP_LEN: usize = 16;
+
+/// Bytes of a number that describes a run: the gap before it, or its length. As few as hold any distance within the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NumberLen {
+    Two,
+    Four,
+    Eight,
+}
+
+impl NumberLen {
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::Two => 2,
+            Self::Four => 4,
+            Self::Eight => 8,
+        }
+    }
+
+    /// For lists that reach over so many bytes.
+    fn of_reach(reach: u64) -> Self {
+        const TWO: u64 = i16::MAX as u64;
+        const FOUR: u64 = i32::MAX as u64;
+        match reach {
+            0..=TWO => Self::Two,
+            0..=FOUR => Self::Four,
+            _ => Self::Eight,
+        }
+    }
+
+    /// Bytes of the description of each run.
+    fn run_len(self) -> usize {
+        2 * self.bytes()
+    }
+}
+
 impl Layout {
-    /// The layout of `loops` (outermost first) around `runs`, moved by `first`. `None` if the number of bytes or an offset
-    /// does not fit 63 bits.
-    pub(crate) fn of_entries(
-        first: i64,
-        loops: &[Loop],
-        runs: impl IntoIterator<Item = (i64, u64)>,
-    ) -> Option<Self> {
-        let mut layout = Self::blocks(runs)?;
+    /// The layout repeated by `loops` (outermost first) and moved by `first`. `None` if the number of bytes or an offset does not
+    /// fit 63 bits.
+    pub(crate) fn repeated_from(self, first: i64, loops: &[Loop]) -> Option<Self> {
+        let mut layout = self;
         for l in loops.iter().rev() {
             layout = layout.repeated(l.count, l.stride)?;
         }
@@ -39,53 +86,70 @@ impl Layout {
         &self.loops
     }
 
-    /// The runs inside the loops, counted from the first one; `None` when the body is a list of layouts.
-    pub(crate) fn inner_runs(&self) -> Option<SmallVec<[(i64, u64); 8]>> {
-        let Some(body) = &self.body else { return Some(SmallVec::from_elem((0, self.block), 1)) };
-        match &body.pieces {
-            Pieces::Parts(_) => None,
-            Pieces::Blocks(blocks) => {
-                let mut start = 0;
-                let run = |block: &super::layout::Block| {
-                    let len = block.end - start;
-                    start = block.end;
-                    (block.offset, len)
-                };
-                Some(blocks.iter().map(run).collect())
-            }
-        }
+    /// The runs inside the loops, each as the gap between it and the one before, and its length; none when the body is a list of
+    /// layouts.
+    #[inline]
+    pub(crate) fn inner_runs(&self) -> impl Iterator<Item = (i64, u64)> {
+        let (single, blocks) = match self.body.as_deref().map(|body| &body.pieces) {
+            None => (Some((0, self.block)), &[][..]),
+            Some(Pieces::Blocks(blocks)) => (None, &blocks[..]),
+            Some(Pieces::Parts(_)) => (None, &[][..]),
+        };
+        let (mut start, mut past) = (0, 0);
+        let listed = blocks.iter().map(move |block| {
+            let (gap, len) = (block.offset - past, block.end - start);
+            (start, past) = (block.end, block.offset + len as i64);
+            (gap, len)
+        });
+        single.into_iter().chain(listed)
+    }
+
+    /// How long the numbers of [`Layout::inner_runs`] are.
+    pub(crate) fn number_len(&self) -> NumberLen {
+        let reach = self.body.as_deref().map_or(self.block, |body| body.high.abs_diff(body.low));
+        NumberLen::of_reach(reach)
+    }
+
+    /// Bytes of the description of its loops and runs; `None` when the body is a list of layouts.
+    pub(crate) fn described_len(&self) -> Option<usize> {
+        Some(LOOP_LEN * self.loops.len() + self.number_len().run_len() * self.number_of_runs()?)
     }
 
     /// Whether every run is whole words of `word` bytes.
     pub(crate) fn is_words(&self, word: u64) -> bool {
-        self.inner_runs().is_some_and(|runs| runs.iter().all(|(_, len)| len.is_multiple_of(word)))
+        self.number_of_runs().is_some() && self.inner_runs().all(|(_, len)| len.is_multiple_of(word))
     }
 
     /// The number of the byte up to which a part from byte `from` on has at most `most` runs, or a few more where it begins
     /// or ends within the body; for layouts that a packet can describe.
     pub(crate) fn within_runs(&self, from: u64, most: u64) -> u64 {
-        let runs = self.inner_runs().map_or(1, |runs| runs.len() as u64);
+        let runs = self.number_of_runs().map_or(1, |runs| runs as u64);
         let bodies = (most / runs).max(1);
         (from / self.block).saturating_add(bodies).saturating_mul(self.block).min(self.size)
     }
 
-    /// How many loops and runs describe the layout; `None` when the body is a list of layouts.
-    fn entries(&self) -> Option<usize> {
-        let runs = match self.body.as_deref().map(|body| &body.pieces) {
-            None => 1,
-            Some(Pieces::Blocks(blocks)) => blocks.len(),
-            Some(Pieces::Parts(_)) => return None,
-        };
-        Some(self.loops.len() + runs)
+    /// How many runs there are inside the loops; `None` when the body is a list of layouts.
+    pub(crate) fn number_of_runs(&self) -> Option<usize> {
+        match self.body.as_deref().map(|body| &body.pieces) {
+            None => Some(1),
+            Some(Pieces::Blocks(blocks)) => Some(blocks.len()),
+            Some(Pieces::Parts(_)) => None,
+        }
     }
 
-    /// The bytes from `position` on that `room` loops and runs can describe: as many as possible, at least one. `position`
-    /// is before the end.
-    pub(crate) fn piece(&self, position: u64, room: usize) -> Piece {
-        debug_assert!(position < self.size && room > 0);
+    /// Whether there is room for its description.
+    fn fits(&self, room: Room) -> bool {
+        let Some(len) = self.described_len() else { return false };
+        len <= room.bytes && self.number_of_runs().is_some_and(|runs| self.loops.len() + runs <= room.entries)
+    }
+
+    /// The bytes from `position` on that there is room to describe: as many as possible, at least one. `position` is before the
+    /// end.
+    pub(crate) fn piece(&self, position: u64, room: Room) -> Piece {
+        debug_assert!(position < self.size && room.entries > 0 && room.bytes >= Room::LEAST);
         let (mut layout, mut from) = (self.clone(), position);
         loop {
-            if layout.entries().is_some_and(|entries| entries <= room) {
+            if layout.fits(room) {
                 let len = layout.size - from;
                 return Piece { layout, from, len };
             }
@@ -96,14 +160,16 @@ impl Layout {
                 from %= layout.size;
                 continue;
             }
+            // A list within this one reaches no further.
+            let most = room.entries.min(room.bytes / layout.number_len().run_len());
             // Without loops it has a body, or it would be one run.
             let Some(Pieces::Parts(parts)) = layout.body.as_deref().map(|body| &body.pieces) else {
-                return layout.listed(from, room);
+                return layout.listed(from, most);
             };
             let at = parts.partition_point(|part| part.end <= from);
             let part = &parts[at];
-            if part.layout.runs() < room as u64 {
-                return layout.listed(from, room);
+            if part.layout.runs() < most as u64 {
+                return layout.listed(from, most);
             }
             from -= at.checked_sub(1).map_or(0, |before| parts[before].end);
             let inner = Self { first: layout.first + part.layout.first, ..part.layout.clone() };
@@ -111,16 +177,19 @@ impl Layout {
         }
     }
 
-    /// The next `room` runs from `position` on.
-    fn listed(&self, position: u64, room: usize) -> Piece {
+    /// The next runs from `position` on, at most so many.
+    fn listed(&self, position: u64, most: usize) -> Piece {
         let mut walk = self.segments();
         walk.advance(position);
-        let mut runs = SmallVec::<[(i64, u64); 8]>::new();
-        while let Some(segment) = walk.peek().filter(|_| runs.len() < room) {
-            runs.push((segment.offset, segment.len));
-            walk.advance(segment.len);
-        }
-        let layout = Self::blocks(runs).expect("runs of a layout that fits");
+        let mut runs =
+            ListOfRuns::with_room(usize::try_from(self.runs()).map_or(most, |runs| runs.min(most)));
+        let mut left = most;
+        walk.each_segment(|segment| {
+            runs.push(segment.offset, segment.len).expect("runs of a layout that fits");
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let layout = runs.into_layout().expect("runs of a layout that fits");
         Piece { from: 0, len: layout.size, layout }
     }
 }
@@ -141,19 +210,29 @@ mod tests {
         offsets
     }
 
-    fn pieces(layout: &Layout, room: usize) -> Vec<Piece> {
+    fn pieces(layout: &Layout, entries: usize) -> Vec<Piece> {
+        pieces_in(layout, Room { entries, bytes: usize::MAX })
+    }
+
+    fn pieces_in(layout: &Layout, room: Room) -> Vec<Piece> {
         let mut pieces = vec![];
         let mut position = 0;
         while position < layout.size() {
             let piece = layout.piece(position, room);
-            assert!(piece.len > 0 && piece.layout.entries().unwrap() <= room, "{piece:?}");
+            assert!(piece.len > 0 && piece.layout.fits(room), "{piece:?}");
             assert_eq!(
                 offsets(&piece.layout, piece.from, piece.len),
                 offsets(layout, position, piece.len),
                 "{piece:?} at {position}"
             );
-            let runs = piece.layout.inner_runs().unwrap();
-            let again = Layout::of_entries(piece.layout.first(), piece.layout.loops(), runs).unwrap();
+            let mut past = 0;
+            let runs = piece.layout.inner_runs().map(|(gap, len)| {
+                let offset = past + gap;
+                past = offset + len as i64;
+                (offset, len)
+            });
+            let list = Layout::blocks(runs).unwrap();
+            let again = list.repeated_from(piece.layout.first(), piece.layout.loops()).unwrap();
             assert_eq!(again, piece.layout, "a layout is normal, so it survives being described");
             position += piece.len;
             pieces.push(piece);
@@ -184,6 +263,22 @@ mod tests {
             [Loop { count: 5, stride: 5000 }, Loop { count: 7, stride: -100 }, Loop { count: 2, stride: 9 }];
         assert_eq!(pieces(&Layout::nest(3, 8, &nest).unwrap(), 2).len(), 35);
         assert_eq!(pieces(&Layout::nest(3, 8, &nest).unwrap(), 1).len(), 70);
+    }
+
+    #[test]
+    fn a_run_takes_as_few_bytes_as_the_list_allows_and_pieces_as_many_runs_as_there_are_bytes_for() {
+        let list = |reach: i64| Layout::blocks([(0, 2), (9, 8), (20, 3), (reach - 1, 1)]).unwrap();
+        for (reach, run_len, number) in
+            [(32_767, 4, 1), (32_768, 8, 2), (i64::from(i32::MAX), 8, 2), (1 << 31, 16, 4), (i64::MAX, 16, 4)]
+        {
+            assert_eq!(list(reach).described_len(), Some(4 * run_len), "{reach} bytes");
+            for (bytes, number) in [(4 * run_len, 1), (31, number)] {
+                let room = Room { entries: 1000, bytes };
+                assert_eq!(pieces_in(&list(reach), room).len(), number, "{reach} bytes in {room:?}");
+            }
+        }
+        let repeated = list(100).repeated(3, 7).unwrap();
+        assert_eq!(repeated.described_len(), Some(16 + 4 * 4));
     }
 
     #[test]

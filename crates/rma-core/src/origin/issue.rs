@@ -9,7 +9,7 @@ use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Channel, Lane, Source};
 use crate::config::EngineConfig;
 use crate::control::LockKind;
-use crate::datatype::{Gather, Piece};
+use crate::datatype::{Gather, Piece, Room};
 use crate::epoch::{Epoch, LockEvent, LockState};
 use crate::ids::{Rank, RequestId, Sequence};
 use crate::pool::PoolKey;
@@ -17,7 +17,7 @@ use crate::state::{
     BulkOwner, Bulks, ByChannel, Flavor, MAX_HEAD, Outbox, Pools, Regions, Sent, ShortStore, WindowState,
 };
 use crate::table::{Closing, OpArea, OpData, OpKind, Operation, Target};
-use crate::wire::{Area, ENTRY_LEN, Place, Request, RequestFlags, RequestKind, SHAPE_LEN, SHORT_STORE};
+use crate::wire::{Area, Place, Request, RequestFlags, RequestKind, SHAPE_LEN, SHORT_STORE};
 
 /// What issuing works on.
 pub(crate) struct Issuer<'a> {
@@ -301,9 +301,9 @@ impl Issuer<'_> {
         let (area, len) = match op.area() {
             OpArea::Run(offset) => (Area::Run { offset: offset + op.sent }, op.len - op.sent),
             OpArea::Shape(layout) => {
-                let room = self.channel.capabilities_for(target.peer).max_packet - MAX_HEAD - SHAPE_LEN;
-                let Piece { layout, from, mut len } =
-                    layout.piece(op.sent, (self.config.shape_entries as usize).min(room / ENTRY_LEN));
+                let bytes = self.channel.capabilities_for(target.peer).max_packet - MAX_HEAD - SHAPE_LEN;
+                let room = Room { entries: self.config.shape_entries as usize, bytes };
+                let Piece { layout, from, mut len } = layout.piece(op.sent, room);
                 if self.window.shared.flavor == Flavor::Dynamic {
                     // Its owner looks every run up.
                     len = len.min(layout.within_runs(from, Regions::MOST_RUNS) - from);

@@ -65,12 +65,23 @@ impl<'a> Reader<'a> {
         self.bytes::<1>().map(|[byte]| byte)
     }
 
+    pub(super) fn u16(&mut self) -> Result<u16, &'static str> {
+        self.bytes().map(u16::from_le_bytes)
+    }
+
     pub(super) fn u64(&mut self) -> Result<u64, &'static str> {
         self.bytes().map(u64::from_le_bytes)
     }
 
     pub(super) fn i64(&mut self) -> Result<i64, &'static str> {
         self.bytes().map(i64::from_le_bytes)
+    }
+
+    /// `number` entries of `N` bytes each.
+    pub(super) fn entries<const N: usize>(&mut self, number: usize) -> Result<&'a [[u8; N]], &'static str> {
+        let (entries, rest) = self.rest.split_at_checked(number * N).ok_or("shorter than its entries")?;
+        self.rest = rest;
+        Ok(entries.as_chunks().0)
     }
 
     /// What follows the fields read so far.

@@ -432,14 +432,16 @@ mod tests {
             RequestKind::Unfinished { acknowledged: 1 << 50, reply_to },
         ];
         let loops = [Loop { count: 1 << 40, stride: 4096 }, Loop { count: 7, stride: -64 }];
-        let shape = |loops: &[Loop], runs: &[(i64, u64)]| Area::Shape {
-            layout: Box::new(Layout::of_entries(-5, loops, runs.iter().copied()).unwrap()),
-            from: 3,
+        let shape = |loops: &[Loop], runs: &[(i64, u64)]| {
+            let layout = Layout::blocks(runs.iter().copied()).unwrap().repeated_from(-5, loops).unwrap();
+            Area::Shape { layout: Box::new(layout), from: 3 }
         };
         for area in [
             Area::Run { offset: 1 << 40 },
             shape(&loops, &[(0, 8)]),
             shape(&[], &[(0, 3), (-9, 1), (70, 1 << 50)]),
+            shape(&[], &[(0, 3), (-9, 1), (70, 1 << 30)]),
+            shape(&[], &[(0, 32_000), (-760, 1)]),
             shape(&loops[1..], &[(0, 4), (8, 8)]),
         ] {
             let place = || Place { disp: Disp(7), area: area.clone() };
@@ -558,23 +560,34 @@ mod tests {
 
     #[test]
     fn shapes_that_no_origin_sends_are_refused() {
-        let shaped = |from: u64, loops: &[(u64, i64)], runs: &[(i64, u64)], first: i64| {
+        let described = |from: u64, loops: &[(u64, i64)], number_len: u8, runs: &[(i64, u64)], first: i64| {
             let kind = RequestKind::Put(Place::run(Disp(0), 0));
             let mut head = Request { kind, ..samples().remove(0) }.emit();
             head[2] |= SHAPED;
             head.truncate(24);
             head.extend_from_slice(&from.to_le_bytes());
-            head.extend_from_slice(&[loops.len() as u8, runs.len() as u8]);
+            head.extend_from_slice(&(loops.len() as u16).to_le_bytes());
+            head.extend_from_slice(&(runs.len() as u16).to_le_bytes());
+            head.push(number_len);
             head.extend_from_slice(&first.to_le_bytes());
             for (count, stride) in loops {
                 head.extend_from_slice(&count.to_le_bytes());
                 head.extend_from_slice(&stride.to_le_bytes());
             }
-            for (offset, len) in runs {
-                head.extend_from_slice(&offset.to_le_bytes());
-                head.extend_from_slice(&len.to_le_bytes());
+            for (gap, len) in runs {
+                head.extend_from_slice(&gap.to_le_bytes()[..usize::from(number_len)]);
+                head.extend_from_slice(&len.to_le_bytes()[..usize::from(number_len)]);
             }
             Request::parse(&head).map(|(request, _)| request)
+        };
+        for len in [2, 4, 8] {
+            assert!(described(0, &[(2, 100)], len, &[(0, 8), (-30, 8)], 0).is_ok(), "numbers of {len} bytes");
+        }
+        for len in [0, 1, 3, 5, 7] {
+            assert!(described(0, &[(2, 100)], len, &[(0, 8)], 0).is_err(), "numbers of {len} bytes");
+        }
+        let shaped = |from: u64, loops: &[(u64, i64)], runs: &[(i64, u64)], first: i64| {
+            described(from, loops, 8, runs, first)
         };
         assert!(shaped(0, &[(2, 100)], &[(0, 8)], 0).is_ok());
         assert!(shaped(16, &[(2, 100)], &[(0, 8)], 0).is_err(), "behind the end");
@@ -584,7 +597,15 @@ mod tests {
         assert!(shaped(0, &[(u64::MAX, 0)], &[(0, 8)], 0).is_err(), "too many repetitions");
         assert!(shaped(0, &[(3, i64::MAX)], &[(0, 8)], 0).is_err(), "too far apart");
         assert!(shaped(0, &[(2, i64::MIN)], &[(0, 8)], 0).is_err(), "too far back");
-        assert!(shaped(0, &[], &[(i64::MIN, 8), (i64::MAX - 8, 8)], 0).is_err(), "runs too far apart");
+        assert!(shaped(0, &[], &[(i64::MAX, 8)], 0).is_err(), "a run that ends too late");
+        assert!(
+            shaped(0, &[], &[(i64::MAX - 8, 8), (i64::MIN, 8), (i64::MIN, 8)], 0).is_err(),
+            "a gap too far back"
+        );
+        assert!(
+            shaped(0, &[], &[(i64::MIN, 8), (i64::MAX, 8), (i64::MAX - 100, 8)], 0).is_err(),
+            "runs too far apart"
+        );
         assert!(shaped(0, &[], &[(0, 8)], i64::MAX - 7).is_err(), "begins too late");
         assert!(shaped(0, &[], &[(0, 8)], i64::MIN).is_ok(), "outside every window, but a number");
         for kind in samples().into_iter().map(|request| request.kind).filter(|kind| !kind.takes_shape()) {
