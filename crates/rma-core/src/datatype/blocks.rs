@@ -1,7 +1,7 @@
-//! Equal segments at equal distances: a run of a walk, bound to memory that may be written.
+//! Equal segments at equal distances: runs of walks, bound to memory.
 
 use super::walk::Run;
-use crate::mem::{ElementsApart, Word, WriteSpan};
+use crate::mem::{ElementsApart, ReadSpan, Side, Word, WriteSpan};
 
 /// Equal segments at equal distances in memory that may be written.
 #[derive(Clone, Copy, Debug)]
@@ -78,5 +78,122 @@ impl WriteBlocks {
         let offset = (index as isize).wrapping_mul(self.run.stride as isize);
         // SAFETY: the block is writable by the promise of the maker.
         unsafe { WriteSpan::new(self.start.wrapping_offset(offset), self.block_len()) }
+    }
+}
+
+/// Equal segments at equal distances in memory that may be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadBlocks {
+    start: *const u8,
+    run: Run,
+}
+
+impl From<ReadSpan> for ReadBlocks {
+    #[inline]
+    fn from(span: ReadSpan) -> Self {
+        let run = Run { offset: 0, len: span.len() as u64, count: 1, stride: 0 };
+        Self { start: span.as_ptr(), run }
+    }
+}
+
+impl ReadBlocks {
+    /// The segments of `run`, of which the first begins at `start`.
+    ///
+    /// # Safety
+    /// As [`ReadSpan::new`] for each.
+    #[inline]
+    pub(super) unsafe fn new(start: *const u8, run: Run) -> Self {
+        Self { start, run }
+    }
+}
+
+/// Equal blocks that two sides begin with, as [`Matched`] says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pairs {
+    to: Side<*mut u8>,
+    from: Side<*const u8>,
+    len: usize,
+    count: usize,
+}
+
+impl Pairs {
+    #[inline]
+    pub(crate) fn new(to: WriteBlocks, from: ReadBlocks) -> Self {
+        let Matched { len, count, from_stride, to_stride } = Matched::of(from.run, to.run);
+        Self {
+            to: Side { start: to.start, stride: to_stride as isize },
+            from: Side { start: from.start, stride: from_stride as isize },
+            len: len as usize,
+            count: count as usize,
+        }
+    }
+
+    /// Bytes of each block.
+    #[inline]
+    pub(crate) fn block_len(&self) -> usize {
+        self.len
+    }
+
+    /// How many blocks each side has.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes of all blocks of one side.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        // Both are of one layout.
+        self.len as u64 * self.count as u64
+    }
+
+    /// The blocks that are written.
+    #[inline]
+    pub(crate) fn targets(&self) -> WriteBlocks {
+        let Self { to: Side { start, stride }, len, count, .. } = *self;
+        let run = Run { offset: 0, len: len as u64, count: count as u64, stride: stride as i64 };
+        WriteBlocks { start, run }
+    }
+
+    /// One pair of them.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> (WriteSpan, ReadSpan) {
+        assert!(index < self.count, "block {index} of {}", self.count);
+        let at = |stride: isize| (index as isize).wrapping_mul(stride);
+        // SAFETY: both are segments, or parts of segments, of what the makers of the two sides promised to be writable and
+        // readable.
+        unsafe {
+            let to = WriteSpan::new(self.to.start.wrapping_offset(at(self.to.stride)), self.len);
+            (to, ReadSpan::new(self.from.start.wrapping_offset(at(self.from.stride)), self.len))
+        }
+    }
+}
+
+/// Blocks that two runs begin with. A single long segment of one is cut into blocks as long as the other's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Matched {
+    pub(super) len: u64,
+    pub(super) count: u64,
+    pub(super) from_stride: i64,
+    pub(super) to_stride: i64,
+}
+
+impl Matched {
+    #[inline]
+    pub(super) fn of(from: Run, to: Run) -> Self {
+        let len = from.len.min(to.len);
+        let (count, from_stride, to_stride) = if from.len == to.len {
+            (from.count.min(to.count), from.stride, to.stride)
+        } else if from.count == 1 && to.count > 1 && from.len > to.len {
+            ((from.len / len).min(to.count), len as i64, to.stride)
+        } else if to.count == 1 && from.count > 1 && to.len > from.len {
+            ((to.len / len).min(from.count), from.stride, len as i64)
+        } else {
+            (1, 0, 0)
+        };
+        Self { len, count, from_stride, to_stride }
     }
 }

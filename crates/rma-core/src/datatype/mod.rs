@@ -17,7 +17,7 @@ mod walk;
 
 pub use arrays::{ArrayOrder, DarrayDim, Distribution, SubarrayDim};
 pub use basic::{BasicType, TypeClass};
-pub(crate) use blocks::WriteBlocks;
+pub(crate) use blocks::{Pairs, ReadBlocks, WriteBlocks};
 pub(crate) use layout::ListOfRuns;
 pub use layout::{Layout, Loop, Segment};
 pub(crate) use shape::{LOOP_LEN, NumberLen, Piece, Room};

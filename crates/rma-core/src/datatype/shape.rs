@@ -50,12 +50,12 @@ impl NumberLen {
 
     /// For lists that reach over so many bytes.
     fn of_reach(reach: u64) -> Self {
-        const TWO: u64 = i16::MAX as u64;
-        const FOUR: u64 = i32::MAX as u64;
-        match reach {
-            0..=TWO => Self::Two,
-            0..=FOUR => Self::Four,
-            _ => Self::Eight,
+        if i16::try_from(reach).is_ok() {
+            Self::Two
+        } else if i32::try_from(reach).is_ok() {
+            Self::Four
+        } else {
+            Self::Eight
         }
     }
 

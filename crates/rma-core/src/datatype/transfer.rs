@@ -3,7 +3,7 @@
 //! Channels fill their vectors of system-call buffers from these and report how far they came; the position is kept here
 //! and nowhere else. A base address may be null (`MPI_BOTTOM`): the layout's offsets are then addresses.
 
-use super::blocks::WriteBlocks;
+use super::blocks::{Matched, ReadBlocks, WriteBlocks};
 use super::layout::{Layout, Segment};
 use super::walk::{Behind, Run, Segments};
 use crate::mem::{ReadSpan, Side, WriteSpan, copy_block, copy_blocks};
@@ -17,8 +17,7 @@ pub struct Gather<L = Layout> {
     segments: Segments<L>,
 }
 
-/// The next contiguous bytes of a gather, and those behind them as far as a walk makes them without a search; they may go on
-/// behind its end.
+/// Contiguous bytes of a gather, one after the other, as far as a walk makes them without a search; they may go on behind its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Upcoming<'a> {
     base: *const u8,
@@ -120,10 +119,21 @@ impl<L: Borrow<Layout>> Gather<L> {
         Some(unsafe { ReadSpan::new(self.base.wrapping_offset(segment.offset as isize), len) })
     }
 
-    /// What comes behind [`Gather::peek`]; `None` at the end.
+    /// The next segments that one loop makes; `None` at the end.
     #[inline]
-    pub(crate) fn upcoming(&self) -> Option<Upcoming<'_>> {
-        self.segments.upcoming().map(|(_, behind)| Upcoming { base: self.base, behind })
+    pub(crate) fn peek_blocks(&self) -> Option<ReadBlocks> {
+        let run = self.segments.peek_run()?;
+        // SAFETY: each is a segment of the layout, whose bytes the constructor's caller promised to be readable.
+        Some(unsafe { ReadBlocks::new(self.base.wrapping_offset(run.offset as isize), run) })
+    }
+
+    /// The next contiguous bytes, and those behind them; `None` at the end.
+    #[inline]
+    pub(crate) fn upcoming(&self) -> Option<(ReadSpan, Upcoming<'_>)> {
+        let (Segment { offset, len }, behind) = self.segments.upcoming()?;
+        // SAFETY: as for `peek`.
+        let next = unsafe { ReadSpan::new(self.base.wrapping_offset(offset as isize), len as usize) };
+        Some((next, Upcoming { base: self.base, behind }))
     }
 
     /// Says that the next `len` bytes have been taken.
@@ -157,43 +167,42 @@ impl<L: Borrow<Layout>> Gather<L> {
 
     /// Copies the next bytes to the next bytes of `into`, as many as both sides have, and advances both; says how many.
     pub fn transfer<T: Borrow<Layout>>(&mut self, into: &mut Scatter<T>) -> u64 {
-        let mut done = 0;
+        let wanted = self.remaining().min(into.remaining());
         if into.is_discard() {
-            done = self.remaining().min(into.remaining());
-            self.segments.advance(done);
-            into.segments.advance(done);
-            return done;
+            self.segments.advance(wanted);
+            into.segments.advance(wanted);
+            return wanted;
         }
-        while let (Some(from), Some(to)) = (self.segments.peek_run(), into.segments.peek_run()) {
-            let (len, count, from_stride, to_stride) = match_runs(from, to);
-            if count < WORTH_A_LOOP && (self.segments.goes_on() || into.segments.goes_on()) {
-                let moved = self.transfer_segments(into);
-                self.segments.advance(moved);
-                into.segments.advance(moved);
-                done += moved;
-                continue;
-            }
-            let from =
-                Side { start: self.base.wrapping_offset(from.offset as isize), stride: from_stride as isize };
-            let to =
-                Side { start: into.base.wrapping_offset(to.offset as isize), stride: to_stride as isize };
-            // SAFETY: the blocks are segments, or parts of segments, of the two layouts, whose bytes the constructors'
-            // callers promised to be readable here and writable there.
-            unsafe { copy_blocks(to, from, len as usize, count as usize) };
-            self.segments.advance(len * count);
-            into.segments.advance(len * count);
-            done += len * count;
+        let mut left = wanted;
+        while left > 0
+            && let (Some(from), Some(to)) = (self.segments.peek_run(), into.segments.peek_run())
+        {
+            let matched = Matched::of(from, to);
+            let is_short = matched.count < WORTH_A_LOOP;
+            let moved = if is_short && (self.segments.goes_on() || into.segments.goes_on()) {
+                self.transfer_segments(from, into, to)
+            } else {
+                let start = self.base.wrapping_offset(from.offset as isize);
+                let from = Side { start, stride: matched.from_stride as isize };
+                let start = into.base.wrapping_offset(to.offset as isize);
+                let to = Side { start, stride: matched.to_stride as isize };
+                // SAFETY: the blocks are segments, or parts of segments, of the two layouts, whose bytes the constructors'
+                // callers promised to be readable here and writable there.
+                unsafe { copy_blocks(to, from, matched.len as usize, matched.count as usize) };
+                matched.len * matched.count
+            };
+            self.segments.advance(moved);
+            into.segments.advance(moved);
+            left -= moved;
         }
-        done
+        wanted - left
     }
 
-    /// Copies segment by segment, up to the end of what one list or loop of either side makes; says how many bytes.
-    fn transfer_segments<T: Borrow<Layout>>(&self, into: &Scatter<T>) -> u64 {
-        let (Some((mut from, mut behind_from)), Some((mut to, mut behind_to))) =
-            (self.segments.upcoming(), into.segments.upcoming())
-        else {
-            return 0;
-        };
+    /// Copies segment by segment, beginning with those of both sides that come next, up to the end of what one list or loop of either
+    /// side makes; says how many bytes.
+    fn transfer_segments<T: Borrow<Layout>>(&self, from: Run, into: &Scatter<T>, to: Run) -> u64 {
+        let (mut from, mut behind_from) = self.segments.upcoming_from(from);
+        let (mut to, mut behind_to) = into.segments.upcoming_from(to);
         let wanted = self.remaining().min(into.remaining());
         let mut left = wanted;
         loop {
@@ -222,23 +231,6 @@ fn step(segment: &mut Segment, behind: &mut Behind<'_>, len: u64) -> bool {
 
 /// So many equal blocks are copied by a loop of their own also where others go on behind them.
 const WORTH_A_LOOP: u64 = 8;
-
-/// Blocks that both runs begin with: length, count, and the stride of each side. A single long segment is cut into blocks
-/// of the other side's length.
-fn match_runs(from: Run, to: Run) -> (u64, u64, i64, i64) {
-    if from.len == to.len {
-        return (from.len, from.count.min(to.count), from.stride, to.stride);
-    }
-    let len = from.len.min(to.len);
-    let (count, from_stride, to_stride) = if from.count == 1 && to.count > 1 && from.len > to.len {
-        ((from.len / len).min(to.count), len as i64, to.stride)
-    } else if to.count == 1 && from.count > 1 && to.len > from.len {
-        ((to.len / len).min(from.count), from.stride, len as i64)
-    } else {
-        (1, 0, 0)
-    };
-    (len, count, from_stride, to_stride)
-}
 
 impl Scatter {
     /// One contiguous span.
@@ -381,13 +373,16 @@ impl<L: Borrow<Layout>> Scatter<L> {
         Some(unsafe { WriteSpan::new(self.base.wrapping_offset(segment.offset as isize), len) })
     }
 
-    /// What comes behind [`Scatter::peek`]; `None` at the end or when the bytes are dropped.
+    /// Room for the next contiguous bytes, and for those behind them; `None` at the end or when the bytes are dropped.
     #[inline]
-    pub(crate) fn upcoming(&self) -> Option<UpcomingRoom<'_>> {
+    pub(crate) fn upcoming(&self) -> Option<(WriteSpan, UpcomingRoom<'_>)> {
         if self.is_discard() {
             return None;
         }
-        self.segments.upcoming().map(|(_, behind)| UpcomingRoom { base: self.base, behind })
+        let (Segment { offset, len }, behind) = self.segments.upcoming()?;
+        // SAFETY: as for `peek`.
+        let next = unsafe { WriteSpan::new(self.base.wrapping_offset(offset as isize), len as usize) };
+        Some((next, UpcomingRoom { base: self.base, behind }))
     }
 
     /// The next segments that one loop makes; `None` at the end or when the bytes are dropped.

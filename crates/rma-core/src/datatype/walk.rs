@@ -181,12 +181,17 @@ impl<L: Borrow<Layout>> Segments<L> {
     /// on behind the walk's end; `None` at the end.
     #[inline]
     pub(super) fn upcoming(&self) -> Option<(Segment, Behind<'_>)> {
-        let run = self.peek_run()?;
+        self.peek_run().map(|run| self.upcoming_from(run))
+    }
+
+    /// As [`Segments::upcoming`], with the segments that [`Segments::peek_run`] has found.
+    #[inline]
+    pub(super) fn upcoming_from(&self, run: Run) -> (Segment, Behind<'_>) {
         let (layout, Cursor { base, index, inner, outer, .. }) = (self.layout(), self.cursor);
         let (blocks, next, start) = match body(layout) {
             Body::Run => (&[][..], [].iter(), 0),
             Body::List(blocks) => (blocks, blocks[index + 1..].iter(), blocks[index].end),
-            Body::Layouts => return Some(run.upcoming()),
+            Body::Layouts => return run.upcoming(),
         };
         let mut loops = layout.loops.iter().rev();
         let [l, around] = [(); 2].map(|()| loops.next().copied().unwrap_or(Loop { count: 1, stride: 0 }));
@@ -203,7 +208,7 @@ impl<L: Borrow<Layout>> Segments<L> {
             count: l.count,
             more_around: around.count - 1 - outer,
         };
-        Some((Segment { offset: run.offset, len: run.len }, behind))
+        (Segment { offset: run.offset, len: run.len }, behind)
     }
 
     /// Calls `visit` with the segment at the current position and those behind it, until it breaks off.

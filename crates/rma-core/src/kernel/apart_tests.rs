@@ -8,7 +8,7 @@ use crate::mem::WriteSpan;
 use crate::mem::testing::{bytes, memory};
 use std::cell::RefCell;
 
-const COUNT: usize = 40;
+const COUNT: usize = 80;
 
 /// Admits to so many bytes at a time, and notes what it has been asked for.
 struct Reach {
@@ -56,11 +56,18 @@ fn pieces(size: usize) -> Layout {
     Layout::blocks(pieces).unwrap()
 }
 
-/// Two planes of rows of four words.
+/// Two planes of ten rows of four words.
 fn rows(size: usize) -> Layout {
-    let loops = [(2, 60), (COUNT as u64 / 8, 7)]
+    let loops = [(2, 90), (COUNT as u64 / 8, 7)]
         .map(|(count, words): (u64, i64)| Loop { count, stride: words * size as i64 });
     Layout::nest(3 * size as i64, 4 * size as u64, &loops).unwrap()
+}
+
+/// Ten rows of eight words, the last one first.
+fn rows_back(size: usize) -> Layout {
+    let stride = -9 * size as i64;
+    let first = 100 * size as i64;
+    Layout::nest(first, 8 * size as u64, &[Loop { count: COUNT as u64 / 8, stride }]).unwrap()
 }
 
 /// Two pieces again and again.
@@ -92,7 +99,8 @@ fn check(kernel: Kernel, layout: &Layout, exclusion: &Reach) {
     let start = data(7);
     all.write(&start);
     let before = words_of(all, layout, len);
-    let sides = [Layout::contiguous(len as u64), apart(size, 3), pieces(size), rows(size), torn(size)];
+    let sides = [apart(size, 3), pieces(size), rows(size), rows_back(size), torn(size)];
+    let sides = [Layout::contiguous(len as u64)].into_iter().chain(sides).collect::<Vec<_>>();
     for (side, keeps) in sides.iter().flat_map(|side| [(side, true), (side, false)]) {
         let (mut right, operand) = (before.clone(), words_of(operands, side, len));
         kernel.combine(&mut right, &operand);
@@ -125,11 +133,12 @@ fn words_that_do_not_lie_side_by_side_equal_those_that_do() {
         for op in ReduceOp::ALL.iter().filter(|op| op.is_defined_on(*ty)) {
             let kernel = Kernel::new(*op, *ty).unwrap();
             for (is_plain, bytes) in
-                [(false, usize::MAX), (true, usize::MAX), (true, 100), (true, 8), (true, 1)]
+                [(false, usize::MAX), (true, usize::MAX), (true, 300), (true, 100), (true, 8), (true, 1)]
             {
                 let by_distance = [2, 3, -2].map(|distance| apart(ty.size(), distance));
-                let others = [pieces, rows, pairs_of_pieces].map(|layout| layout(ty.size()));
-                for layout in by_distance.iter().chain(&others) {
+                let others = [pieces, rows, rows_back, pairs_of_pieces].map(|layout| layout(ty.size()));
+                let dense = Layout::contiguous((COUNT * ty.size()) as u64);
+                for layout in by_distance.iter().chain(&others).chain([&dense]) {
                     check(kernel, layout, &Reach { bytes, is_plain, asked: RefCell::default() });
                 }
             }
@@ -148,6 +157,26 @@ fn words_apart_are_changed_under_as_few_entries_as_reach_to_them() {
         let target = Scatter::within(all, 0, &layout).unwrap();
         sum.accumulate_scattered(&target, Operands::Bytes(&ones), &exclusion);
         assert_eq!(exclusion.asked.into_inner(), [8 * WORDS].repeat(entries), "all of the transfer counts");
+    }
+}
+
+#[test]
+fn rows_are_changed_under_one_entry_as_far_as_it_reaches() {
+    const LEN: usize = 64;
+    let sum = Kernel::new(ReduceOp::Sum, BasicType::U64).unwrap();
+    let ones = memory(16 * 2 * LEN);
+    let layout = Layout::nest(0, LEN as u64, &[Loop { count: 16, stride: 2 * LEN as i64 }]).unwrap();
+    let dense = Layout::contiguous(16 * LEN as u64);
+    // Rows that begin within the reach but end behind it wait for the next entry; one that is longer is cut.
+    for (bytes, entries) in [(usize::MAX, 1), (8 * 2 * LEN, 2), (2 * LEN + LEN - 1, 16), (LEN, 16)] {
+        for side in [&layout, &dense] {
+            let all = memory(16 * 2 * LEN);
+            let exclusion = Reach { bytes, is_plain: true, asked: RefCell::default() };
+            let target = Scatter::within(all, 0, &layout).unwrap();
+            let from = Scatter::within(ones, 0, side).unwrap().as_gather();
+            sum.accumulate_scattered(&target, Operands::Memory(from), &exclusion);
+            assert_eq!(exclusion.asked.into_inner().len(), entries, "{bytes} bytes, {side:?}");
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::apply::{Work, combine_words, operand, rewrite, update};
 use super::exclusion::Exclusion;
 use super::function::Function;
 use super::operand::{Sink, Source};
-use crate::mem::{Element, ReadSpan, Word, WriteSpan};
+use crate::mem::{Element, Fold, Folding, ReadSpan, Word, WriteSpan};
 
 /// Bytes of a block: it, its operands and its old values lie in the first-level cache together.
 const BLOCK: usize = 4 << 10;
@@ -18,7 +18,7 @@ const BLOCK: usize = 4 << 10;
 const FEW: usize = 16;
 
 /// Bytes from which on a call for many words at once is worth while.
-const VECTORS: usize = 32;
+pub(super) const VECTORS: usize = 32;
 
 /// Bytes of a block of short runs.
 const SHORT_BLOCK: usize = 512;
@@ -107,9 +107,15 @@ pub(super) fn plain_short<W: Word, F: Function<W>, S: Source, R: Sink>(
     origin: S,
     offset: usize,
     result: &mut R,
+    folding: Option<Folding>,
 ) {
-    let done =
-        if target.len() < VECTORS { 0 } else { in_place::<W, F, S, R>(target, origin, offset, result) };
+    let done = match folding {
+        Some(folding) if target.len() >= VECTORS => in_place::<S, R>(target, origin, offset, result, folding),
+        _ => 0,
+    };
+    if done == target.len() {
+        return;
+    }
     words::<W, F, S, R>(target.part(done, target.len() - done), origin, offset + done, result);
 }
 
@@ -121,7 +127,9 @@ pub(super) fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
     offset: usize,
     result: &mut R,
 ) {
-    let done = in_place::<W, F, S, R>(target, origin, offset, result);
+    let done = F::FOLD
+        .and_then(Fold::here)
+        .map_or(0, |folding| in_place::<S, R>(target, origin, offset, result, folding));
     let (target, offset) = (target.part(done, target.len() - done), offset + done);
     if target.is_empty() {
         return;
@@ -150,19 +158,19 @@ fn words<W: Word, F: Function<W>, S: Source, R: Sink>(
 }
 
 /// As [`plain`], for as many bytes as the processor changes many at once; answers for how many that is.
-fn in_place<W: Word, F: Function<W>, S: Source, R: Sink>(
+fn in_place<S: Source, R: Sink>(
     target: WriteSpan,
     origin: S,
     offset: usize,
     result: &mut R,
+    folding: Folding,
 ) -> usize {
-    let Some(fold) = F::FOLD else { return 0 };
     let before = result.span(offset, target.len());
     if R::IS_READ && before.is_none() {
         // No other thread touches the words, so that they may be copied out before all of them are changed.
         result.copy_at(offset, target.as_read());
     }
-    origin.combine_into(offset, target, fold, before)
+    origin.combine_into(offset, target, folding, before)
 }
 
 #[inline(never)]

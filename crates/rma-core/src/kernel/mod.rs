@@ -21,6 +21,7 @@ mod long_double;
 mod op;
 mod operand;
 mod pieces;
+mod rows;
 mod scattered;
 mod swap;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Where operands come from and old values go: plain slices, raw spans, nothing.
 
-use crate::mem::{Fold, ReadSpan, Word, WriteSpan};
+use crate::mem::{Folding, ReadSpan, Word, WriteSpan};
 
 /// Consecutive operands, at any alignment.
 pub trait Source: Copy {
@@ -52,8 +52,14 @@ pub trait Source: Copy {
     /// # Panics
     /// When they do not lie within the source.
     #[doc(hidden)]
-    fn combine_into(self, offset: usize, into: WriteSpan, fold: Fold, before: Option<WriteSpan>) -> usize {
-        let _ = (offset, into, fold, before);
+    fn combine_into(
+        self,
+        offset: usize,
+        into: WriteSpan,
+        folding: Folding,
+        before: Option<WriteSpan>,
+    ) -> usize {
+        let _ = (offset, into, folding, before);
         0
     }
 }
@@ -117,8 +123,14 @@ impl Source for &[u8] {
         into.write(&self[offset..offset + into.len()]);
     }
 
-    fn combine_into(self, offset: usize, into: WriteSpan, fold: Fold, before: Option<WriteSpan>) -> usize {
-        into.combine_with(fold, &self[offset..offset + into.len()], before)
+    fn combine_into(
+        self,
+        offset: usize,
+        into: WriteSpan,
+        folding: Folding,
+        before: Option<WriteSpan>,
+    ) -> usize {
+        into.combine_with(folding, &self[offset..offset + into.len()], before)
     }
 }
 
@@ -151,8 +163,14 @@ impl Source for ReadSpan {
         into.write_from(self.part(offset, into.len()));
     }
 
-    fn combine_into(self, offset: usize, into: WriteSpan, fold: Fold, before: Option<WriteSpan>) -> usize {
-        into.combine(fold, self.part(offset, into.len()), before)
+    fn combine_into(
+        self,
+        offset: usize,
+        into: WriteSpan,
+        folding: Folding,
+        before: Option<WriteSpan>,
+    ) -> usize {
+        into.combine(folding, self.part(offset, into.len()), before)
     }
 }
 

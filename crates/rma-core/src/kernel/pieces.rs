@@ -6,7 +6,7 @@ use super::function::Function;
 use super::long::{plain_short, steps};
 use super::operand::{Nowhere, Sink, Source};
 use crate::datatype::{Gather, Layout, Scatter, Upcoming, UpcomingRoom};
-use crate::mem::{Fold, Lent, ReadSpan, Word, WriteSpan};
+use crate::mem::{Element, Fold, Folding, Lent, ReadSpan, Word, WriteSpan};
 use std::ops::ControlFlow;
 
 /// Where the operands come from.
@@ -38,7 +38,8 @@ pub(super) struct Pieces<'a, R> {
 impl<W: Word, R: Room> Work<W> for Pieces<'_, R> {
     fn run<F: Function<W>>(self) {
         let Self { target, reach, mut front, mut result, limit, is_plain, done } = self;
-        let mut first = None;
+        let folding = if is_plain { F::FOLD.and_then(Fold::here) } else { None };
+        let (mut first, mut left) = (None, limit);
         target.each_span(|span| {
             let address = span.as_mut_ptr().addr();
             let reach = reach.saturating_sub(address.wrapping_sub(*first.get_or_insert(address)));
@@ -49,42 +50,54 @@ impl<W: Word, R: Room> Work<W> for Pieces<'_, R> {
             let end = span.len().min(whole(reach.saturating_add(W::SIZE - 1), W::SIZE));
             let mut at = 0;
             while at < end {
-                let wanted = (end - at).min(limit - *done);
+                let wanted = (end - at).min(left);
                 let len = wanted.min(front.ready(W::SIZE)).min(result.ready(W::SIZE));
                 if len == 0 {
                     return ControlFlow::Break(());
                 }
-                change::<W, F, R>(span.part(at, len), front.take(len), result.take(len), is_plain);
+                let piece = span.part(at, len);
+                if is_plain {
+                    change_plain::<W, F, R>(piece, front.take(len), result.take(len), folding);
+                } else {
+                    change::<W, F, R>(piece, front.take(len), result.take(len));
+                }
                 at += len;
-                *done += len;
+                left -= len;
             }
             if end == span.len() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
+        *done = limit - left;
     }
 }
 
+/// Changes words in atomic steps.
 #[inline(always)]
-fn change<W: Word, F: Function<W>, R: Room>(
+fn change<W: Word, F: Function<W>, R: Room>(piece: WriteSpan, operand: Lent<'_>, mut room: R::Part<'_>) {
+    match single::<W, F>(piece, operand) {
+        Some((element, operand)) => update::<W, F, _>(element, operand, &mut room, 0),
+        None => steps::<W, F, _, _>(piece, operand, 0, &mut room),
+    }
+}
+
+/// Changes words that no other thread changes meanwhile.
+#[inline(always)]
+fn change_plain<W: Word, F: Function<W>, R: Room>(
     piece: WriteSpan,
     operand: Lent<'_>,
     mut room: R::Part<'_>,
-    is_plain: bool,
+    folding: Option<Folding>,
 ) {
-    // Most pieces are single words, which are not worth a loop.
-    if piece.len() == W::SIZE
-        && let Some(element) = piece.element::<W>(0)
-    {
-        let operand = if F::READS_OPERAND { operand.word_at(0) } else { W::default() };
-        if is_plain {
-            rewrite::<W, F, _>(element, operand, &mut room, 0);
-        } else {
-            update::<W, F, _>(element, operand, &mut room, 0);
-        }
-    } else if is_plain {
-        plain_short::<W, F, _, _>(piece, operand, 0, &mut room);
-    } else {
-        steps::<W, F, _, _>(piece, operand, 0, &mut room);
+    match single::<W, F>(piece, operand) {
+        Some((element, operand)) => rewrite::<W, F, _>(element, operand, &mut room, 0),
+        None => plain_short::<W, F, _, _>(piece, operand, 0, &mut room, folding),
     }
+}
+
+/// The one word of a piece, and its operand: most pieces are single words, which are not worth a loop.
+#[inline(always)]
+fn single<W: Word, F: Function<W>>(piece: WriteSpan, operand: Lent<'_>) -> Option<(Element<W>, W)> {
+    let element = if piece.len() == W::SIZE { piece.element::<W>(0)? } else { return None };
+    Some((element, if F::READS_OPERAND { operand.word_at(0) } else { W::default() }))
 }
 
 /// Room that is taken from the front.
@@ -138,8 +151,14 @@ impl Source for Lent<'_> {
         self.span().copy_to(offset, into);
     }
 
-    fn combine_into(self, offset: usize, into: WriteSpan, fold: Fold, before: Option<WriteSpan>) -> usize {
-        self.span().combine_into(offset, into, fold, before)
+    fn combine_into(
+        self,
+        offset: usize,
+        into: WriteSpan,
+        folding: Folding,
+        before: Option<WriteSpan>,
+    ) -> usize {
+        self.span().combine_into(offset, into, folding, before)
     }
 }
 
@@ -237,8 +256,8 @@ pub(super) struct Rooms<'a> {
 }
 
 impl<'a> Rooms<'a> {
-    pub(super) fn there(front: WriteSpan, results: &'a Scatter<&Layout>) -> Self {
-        Self { front: Kept::There(front), taken: 0, behind: results.upcoming() }
+    pub(super) fn there(front: WriteSpan, behind: Option<UpcomingRoom<'a>>) -> Self {
+        Self { front: Kept::There(front), taken: 0, behind }
     }
 
     pub(super) fn staged(stage: &'a mut [u8]) -> Self {
@@ -296,15 +315,16 @@ impl<'a> Operands<'a> {
         word: usize,
         stage: Option<&'s mut [u8]>,
     ) -> Option<Front<'s>> {
-        if let Some((taken, len)) = self.side_by_side(wanted, least, word) {
-            let Self::Memory(gather) = self else {
-                return Some(Front { taken, len, all: len, behind: None });
-            };
+        let Self::Memory(gather) = self else {
+            let (taken, len) = self.side_by_side(wanted, least, word)?;
+            return Some(Front { taken, len, all: len, behind: None });
+        };
+        let (next, behind) = gather.upcoming()?;
+        let next = next.part(0, next.len().min(wanted));
+        if whole(next.len(), word) >= least.min(whole(wanted, word)).max(word) {
             // With what is in front of a word that is torn, which ends the list.
-            let taken = gather.peek(wanted)?;
             let all = usize::try_from(gather.remaining()).unwrap_or(usize::MAX);
-            let (len, behind) = (taken.len(), gather.upcoming());
-            return Some(Front { taken: Lent::from(taken), len, all, behind });
+            return Some(Front { taken: Lent::from(next), len: next.len(), all, behind: Some(behind) });
         }
         let (taken, len) = self.staged(wanted, word, stage?)?;
         Some(Front { taken, len, all: len, behind: None })

@@ -11,8 +11,9 @@ use super::exclusion::Exclusion;
 use super::long::{MAX_AT_ONCE, weight};
 use super::operand::{Nowhere, Sink};
 use super::pieces::{Kept, Operands, Pieces, Rooms, are_words};
+use super::rows::Rows;
 use super::wide;
-use crate::datatype::{BasicType, Layout, Scatter, WriteBlocks};
+use crate::datatype::{BasicType, Layout, Pairs, Scatter, WriteBlocks};
 use crate::mem::WriteSpan;
 use std::borrow::Borrow;
 
@@ -129,10 +130,16 @@ impl Kernel {
         whole: &Whole<'_, impl Exclusion>,
     ) -> usize {
         if blocks.count() > 1 && blocks.block_len() == whole.word && blocks.are_aligned(whole.word) {
-            self.run_apart(blocks, operands, results, stage, whole)
-        } else {
-            self.run_pieces(target, operands, results, stage, whole)
+            return self.run_apart(blocks, operands, results, stage, whole);
         }
+        if results.is_none()
+            && let Some(pairs) = Rows::pairs(blocks, target.remaining(), operands, whole.word)
+            && let Some(done) = self.run_rows(&pairs, whole)
+        {
+            operands.advance(done);
+            return done;
+        }
+        self.run_pieces(target, blocks.get(0), operands, results, stage, whole)
     }
 
     /// As the caller, for single words at equal distances.
@@ -171,17 +178,34 @@ impl Kernel {
         count * word
     }
 
-    /// As the caller, for pieces of any length and anywhere.
+    /// As the caller, for blocks at equal distances, with operands in blocks as long; `None` when the admission ends within the
+    /// first.
+    fn run_rows(self, pairs: &Pairs, whole: &Whole<'_, impl Exclusion>) -> Option<usize> {
+        let (targets, len) = (pairs.targets(), pairs.block_len());
+        let admission = whole.exclusion.enter_run(targets.get(0), whole.weight);
+        let count = targets.count_within(admission.reach).min((MAX_AT_ONCE / len).max(1));
+        if count == 0 {
+            return None;
+        }
+        self.choose_word(whole.word, Rows { pairs, count, is_plain: admission.is_plain });
+        Some(count * len)
+    }
+
+    /// As the caller, for pieces of any length and anywhere, of which this is the first.
     fn run_pieces(
         self,
         target: &Scatter<&Layout>,
+        first: WriteSpan,
         operands: &mut Operands<'_>,
         results: Option<&mut Scatter<&Layout>>,
         stage: Option<&mut Stage>,
         whole: &Whole<'_, impl Exclusion>,
     ) -> usize {
         let word = whole.word;
-        let Some(first) = target.peek(MAX_AT_ONCE).filter(|first| are_words(*first, word)) else { return 0 };
+        let first = first.part(0, first.len().min(MAX_AT_ONCE));
+        if !are_words(first, word) {
+            return 0;
+        }
         let (stage_operands, stage_results) = Stage::parts(stage);
         let mut limit = usize::try_from(target.remaining()).unwrap_or(usize::MAX).min(MAX_AT_ONCE);
         // A side in shorter pieces than the target is better collected in between.
@@ -189,10 +213,12 @@ impl Kernel {
         let Some(front) = operands.front(limit, least, word, stage_operands) else { return 0 };
         limit = limit.min(front.all());
         let mut staged = None;
-        let mut there = WriteSpan::EMPTY;
+        let (mut there, mut behind) = (WriteSpan::EMPTY, None);
         if let Some(results) = &results {
             limit = limit.min(usize::try_from(results.remaining()).unwrap_or(usize::MAX));
-            there = results.peek(limit).unwrap_or(there);
+            if let Some((next, more)) = results.upcoming() {
+                (there, behind) = (next.part(0, next.len().min(limit)), Some(more));
+            }
             if there.len() < least.min(limit).max(word) {
                 let Some(stage) = stage_results else { return 0 };
                 limit = limit.min(stage.len());
@@ -208,10 +234,10 @@ impl Kernel {
                 let pieces = Pieces { target, reach, front, result: Nowhere, limit, is_plain, done };
                 self.choose_word(word, pieces);
             }
-            (Some(results), staged) => {
+            (Some(_), staged) => {
                 let result = match staged {
                     Some(stage) => Rooms::staged(stage),
-                    None => Rooms::there(there, results),
+                    None => Rooms::there(there, behind),
                 };
                 self.choose_word(word, Pieces { target, reach, front, result, limit, is_plain, done });
             }

@@ -26,30 +26,11 @@ const _: () = assert!(PIECE.is_multiple_of(STEP));
 type Combine = unsafe fn(*mut u8, *const u8, usize);
 
 /// A loop that this processor can carry out.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Loop {
     /// By whole steps.
     Avx2(Combine),
     Avx512(avx512::Combine),
-}
-
-/// Combines the words of `to` with those of `from`, as far as the processor does many at once, and stores in `before`, unless
-/// it is null, what they were; answers for how many bytes it has. Words of `to` are whole and aligned; others would be combined in parts.
-///
-/// # Safety
-/// `from` must be readable, `to` and `before`, if not null, writable for `len` bytes. Others may access all of them at the same
-/// time.
-pub(super) unsafe fn combine_bytes(
-    fold: Fold,
-    to: *mut u8,
-    from: *const u8,
-    before: *mut u8,
-    len: usize,
-) -> usize {
-    let avx512 = avx512::Width::here().and_then(|width| Loop::avx512(fold, width));
-    let Some(combine) = avx512.or_else(|| Loop::avx2(fold)) else { return 0 };
-    // SAFETY: the caller's promise.
-    unsafe { combine.run(to, from, before, len) }
 }
 
 impl Loop {
@@ -64,8 +45,18 @@ impl Loop {
         avx512::loop_of(fold, width).map(Self::Avx512)
     }
 
+    /// The loop of a fold, if this processor has one.
+    #[inline]
+    pub(super) fn here(fold: Fold) -> Option<Self> {
+        avx512::Width::here().and_then(|width| Self::avx512(fold, width)).or_else(|| Self::avx2(fold))
+    }
+
+    /// Combines the words of `to` with those of `from`, as far as the processor does many at once, and stores in `before`, unless
+    /// it is null, what they were; answers for how many bytes it has. Words of `to` are whole and aligned; others would be combined in parts.
+    ///
     /// # Safety
-    /// As [`combine_bytes`].
+    /// `from` must be readable, `to` and `before`, if not null, writable for `len` bytes. Others may access all of them at the same
+    /// time.
     #[inline]
     pub(super) unsafe fn run(self, to: *mut u8, from: *const u8, before: *mut u8, len: usize) -> usize {
         let whole = match self {

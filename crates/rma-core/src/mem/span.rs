@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of windows, layouts or packets.
 
-use super::combine::combine_bytes;
+use super::combine::Loop;
 use super::copy::{copy_at_once, copy_block_at_once, copy_bytes, copy_in_line};
 use std::fmt;
 use std::marker::PhantomData;
@@ -45,6 +45,18 @@ pub enum Fold {
     Or,
     /// Bitwise exclusive or.
     Xor,
+}
+
+/// How this processor carries out a [`Fold`].
+#[derive(Clone, Copy, Debug)]
+pub struct Folding(Loop);
+
+impl Fold {
+    /// How this processor carries it out; `None` if it does not.
+    #[inline]
+    pub(crate) fn here(self) -> Option<Folding> {
+        Loop::here(self).map(Folding)
+    }
 }
 
 /// The numbers that words hold, where a [`Fold`] depends on it.
@@ -300,23 +312,23 @@ impl WriteSpan {
     ///
     /// # Panics
     /// When the span or `before` is shorter than `operand`.
-    pub(crate) fn combine(self, fold: Fold, operand: ReadSpan, before: Option<Self>) -> usize {
+    pub(crate) fn combine(self, Folding(with): Folding, operand: ReadSpan, before: Option<Self>) -> usize {
         check_part(0, operand.len, self.len);
         let before = before.map_or(std::ptr::null_mut(), |before| {
             check_part(0, operand.len, before.len);
             before.start
         });
         // SAFETY: all sides are long enough by the constructors' promises and the checks above.
-        unsafe { combine_bytes(fold, self.start, operand.start, before, operand.len) }
+        unsafe { with.run(self.start, operand.start, before, operand.len) }
     }
 
     /// [`WriteSpan::combine`] with operands in private memory.
     ///
     /// # Panics
     /// As [`WriteSpan::combine`].
-    pub(crate) fn combine_with(self, fold: Fold, operand: &[u8], before: Option<Self>) -> usize {
+    pub(crate) fn combine_with(self, folding: Folding, operand: &[u8], before: Option<Self>) -> usize {
         // SAFETY: the bytes are borrowed until the call is over, which only reads them.
-        self.combine(fold, unsafe { ReadSpan::new(operand.as_ptr(), operand.len()) }, before)
+        self.combine(folding, unsafe { ReadSpan::new(operand.as_ptr(), operand.len()) }, before)
     }
 
     /// Sets every byte to zero.
