@@ -130,6 +130,24 @@ fn an_irregular_list_costs_one_packet_for_each_shape_that_fits_one() {
 }
 
 #[test]
+fn a_long_shape_waits_for_the_lock_as_long_data_do() {
+    let mut setup = Setup::packets(2);
+    setup.engine.lock_data_bytes = 2048;
+    // A run of such a list takes eight bytes.
+    for (count, cost) in [(200, 2), (300, 4)] {
+        let list = Datatype::indexed_block(1, (0..count).map(|i| i * (i + 1) / 2), &double()).unwrap();
+        let packets = packets_in(&setup, count as u64 * (count as u64 + 1) / 2, |window| {
+            let mut values = vec![1.0; count as usize];
+            window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+            get(window, into(&mut values, count as u64, &double()), Rank(1), area(0, 1, &list)).unwrap();
+            window.unlock(Rank(1)).unwrap();
+            assert!(values.iter().all(|value| *value == 0.0));
+        });
+        assert_eq!(packets, cost, "a get of {count} runs");
+    }
+}
+
+#[test]
 fn a_get_accumulate_of_any_size_travels_in_units_with_a_reply_each() {
     let count = 300_000;
     let units = (count * 8_u64).div_ceil(EngineConfig::default().unit_bytes);

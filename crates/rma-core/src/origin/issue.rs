@@ -41,6 +41,9 @@ macro_rules! outbox {
 }
 pub(super) use outbox;
 
+/// Bytes of a shape that may travel with any lock request.
+const SHORT_SHAPE: u64 = 1024;
+
 /// Whether packets to a target may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gate {
@@ -189,13 +192,15 @@ impl Issuer<'_> {
         }
     }
 
-    /// Whether the operation can travel with a lock request: one small packet with little data, which can be handed back.
+    /// Whether the operation can travel with a lock request: one small packet with little data and a short shape, which can be handed
+    /// back.
     fn rides_on_lock(&self, target: &Target, op: &Operation) -> bool {
         if op.data_len() > self.config.lock_data_bytes || op.kind == OpKind::Pack {
             return false;
         }
         let piece = self.next_piece(target, op);
-        piece.len == op.len && self.fits_small(target, &piece.area, op.data_len())
+        let is_short = piece.area.shape_len() as u64 <= self.config.lock_data_bytes.max(SHORT_SHAPE);
+        piece.len == op.len && is_short && self.fits_small(target, &piece.area, op.data_len())
     }
 
     fn fits_small(&self, target: &Target, area: &Area, data_len: u64) -> bool {
