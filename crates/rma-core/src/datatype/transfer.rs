@@ -204,6 +204,23 @@ impl<L: Borrow<Layout>> Gather<L> {
         let (mut from, mut behind_from) = self.segments.upcoming_from(from);
         let (mut to, mut behind_to) = into.segments.upcoming_from(to);
         let wanted = self.remaining().min(into.remaining());
+        let (source, target) =
+            (self.base.wrapping_offset(from.offset as isize), into.base.wrapping_offset(to.offset as isize));
+        // A side that lies side by side is not walked over.
+        if from.len >= wanted {
+            return each_part(to, behind_to, wanted, |at, done, len| {
+                let target = into.base.wrapping_offset(at as isize);
+                // SAFETY: a part of a segment before the end of the walk over `into`, and of the one segment that is left of `self`.
+                unsafe { copy_block(target, source.wrapping_add(done as usize), len as usize) };
+            });
+        }
+        if to.len >= wanted {
+            return each_part(from, behind_from, wanted, |at, done, len| {
+                let source = self.base.wrapping_offset(at as isize);
+                // SAFETY: as above, with the sides the other way around.
+                unsafe { copy_block(target.wrapping_add(done as usize), source, len as usize) };
+            });
+        }
         let mut left = wanted;
         loop {
             let len = from.len.min(to.len).min(left);
@@ -215,6 +232,26 @@ impl<L: Borrow<Layout>> Gather<L> {
             if left == 0 || !step(&mut from, &mut behind_from, len) || !step(&mut to, &mut behind_to, len) {
                 return wanted - left;
             }
+        }
+    }
+}
+
+/// Calls `copy` with segments, and how many bytes came before each, up to `wanted` of them; says how many there were.
+#[inline(always)]
+fn each_part(
+    first: Segment,
+    mut behind: Behind<'_>,
+    wanted: u64,
+    mut copy: impl FnMut(i64, u64, u64),
+) -> u64 {
+    let (mut segment, mut done) = (first, 0);
+    loop {
+        let len = segment.len.min(wanted - done);
+        copy(segment.offset, done, len);
+        done += len;
+        match behind.next() {
+            Some(next) if done < wanted => segment = next,
+            _ => return done,
         }
     }
 }
