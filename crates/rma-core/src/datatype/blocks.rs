@@ -188,12 +188,19 @@ impl Matched {
         let (count, from_stride, to_stride) = if from.len == to.len {
             (from.count.min(to.count), from.stride, to.stride)
         } else if from.count == 1 && to.count > 1 && from.len > to.len {
-            ((from.len / len).min(to.count), len as i64, to.stride)
+            (cut(from.len, to), len as i64, to.stride)
         } else if to.count == 1 && from.count > 1 && to.len > from.len {
-            ((to.len / len).min(from.count), from.stride, len as i64)
+            (cut(to.len, from), from.stride, len as i64)
         } else {
             (1, 0, 0)
         };
         Self { len, count, from_stride, to_stride }
     }
+}
+
+/// How many segments of a run so many bytes are.
+#[inline]
+fn cut(len: u64, run: Run) -> u64 {
+    // As of a walk: mostly all of them, and a division is slow.
+    if run.len * run.count <= len { run.count } else { len / run.len }
 }

@@ -163,8 +163,9 @@ impl<L: Borrow<Layout>> Segments<L> {
         if run.len >= remaining {
             return Some(Run { len: remaining, count: 1, ..run });
         }
-        let count = if run.count > 1 { run.count.min(remaining / run.len) } else { 1 };
-        Some(Run { count, ..run })
+        // A product of the layout's, so that it fits; a division would cost as much as all else here.
+        let is_within = run.len * run.count <= remaining;
+        Some(Run { count: if is_within { run.count } else { remaining / run.len }, ..run })
     }
 
     /// Whether [`Segments::upcoming`] reaches further than [`Segments::peek_run`].
