@@ -1,8 +1,8 @@
 //! The table of legal calls: which call may be made in which window state (MPI 3.1 §11.5, §11.7).
 //!
-//! Every call asks here once, before it does anything. [`rule`] is the table, total over states and calls;
-//! what it cannot know (which ranks are locked or started, whether operations are pending) are facts that
-//! [`check`] adds. Only fence and free look at both the access side and the exposure (lessons, fixed 15).
+//! A call that the engine carries out asks here once, before it does anything. [`rule`] is the table, total over states and
+//! calls; what it cannot know (which ranks are locked or started, whether operations are pending) are facts that [`check`] adds.
+//! Only fence and free look at both the access side and the exposure (lessons, fixed 15).
 
 use super::transition::{AccessWord, Epoch, Stage};
 use crate::error::{Error, ErrorClass, Result};

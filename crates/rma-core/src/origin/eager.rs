@@ -7,9 +7,8 @@
 //! a packet too many, and doubles the row that the next one needs.
 //!
 //! A store with a request leaves at once, because its wait needs no more than that: it is complete at the origin when it has left. The
-//! next flush asks for its acknowledgement. A stream of them is packed ([`super::stream`]).
-//!
-//! A store that leaves eagerly never enters the table, for nothing is left to wait for.
+//! next flush asks for its acknowledgement. A stream of them is packed ([`super::stream`]). A store that leaves eagerly takes no
+//! element of the table, for nothing is left to wait for.
 
 use super::pack::Small;
 use crate::channel::{Capabilities, Channel};

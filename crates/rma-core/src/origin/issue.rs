@@ -2,8 +2,8 @@
 //!
 //! Issue goes round-robin, one packet per target and round, so that no target is flooded (design note, ISSUE_OPS_WIN). An
 //! operation is held back while it may be the last one of its epoch, so that flush and unlock can ride on it; it leaves when
-//! a synchronization call pushes it, when more than the piggyback threshold wait, or when elements run short. Flags belong to
-//! packets: they are decided here, when a packet is made, and nowhere else (lessons, fixed 23).
+//! a synchronization call pushes it, when more than the piggyback threshold wait, or when elements run short. What rides on the packet of
+//! a queued operation is decided as the packet is made (lessons, fixed 23); packets of no operation are in [`super::round`].
 
 use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Channel, Lane, Source};
@@ -40,9 +40,6 @@ macro_rules! outbox {
     };
 }
 pub(super) use outbox;
-
-/// Bytes of a shape that may travel with any lock request.
-const SHORT_SHAPE: u64 = 1024;
 
 /// Whether packets to a target may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,14 +189,13 @@ impl Issuer<'_> {
         }
     }
 
-    /// Whether the operation can travel with a lock request: one small packet with little data and a short shape, which can be handed
-    /// back.
+    /// Whether the operation can travel with a lock request: one small packet, which can be handed back.
     fn rides_on_lock(&self, target: &Target, op: &Operation) -> bool {
         if op.data_len() > self.config.lock_data_bytes || op.kind == OpKind::Pack {
             return false;
         }
         let piece = self.next_piece(target, op);
-        let is_short = piece.area.shape_len() as u64 <= self.config.lock_data_bytes.max(SHORT_SHAPE);
+        let is_short = piece.area.shape_len() as u64 <= self.config.lock_data_bytes.max(MAX_HEAD as u64);
         piece.len == op.len && is_short && self.fits_small(target, &piece.area, op.data_len())
     }
 

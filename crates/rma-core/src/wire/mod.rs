@@ -10,6 +10,8 @@ mod label;
 mod pack;
 mod place;
 mod request;
+#[cfg(test)]
+mod request_tests;
 mod response;
 mod store;
 
