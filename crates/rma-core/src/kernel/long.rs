@@ -9,7 +9,7 @@ use super::apply::{Work, combine_words, operand, rewrite, update};
 use super::exclusion::Exclusion;
 use super::function::Function;
 use super::operand::{Sink, Source};
-use crate::mem::{Element, Fold, Folding, ReadSpan, Word, WriteSpan};
+use crate::mem::{Element, Folding, ReadSpan, Word, WriteSpan};
 
 /// Bytes of a block: it, its operands and its old values lie in the first-level cache together.
 const BLOCK: usize = 4 << 10;
@@ -46,7 +46,7 @@ impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Aligned<'_, S, R, E>
             let rest = self.target.part(offset, len - offset);
             let admission = self.exclusion.enter_run(rest, weight(rest.len(), W::SIZE));
             // A word belongs to where it begins.
-            let reach = admission.reach.min(MAX_AT_ONCE).next_multiple_of(W::SIZE);
+            let reach = (admission.reach.min(MAX_AT_ONCE) + (W::SIZE - 1)) & !(W::SIZE - 1);
             let part = rest.part(0, rest.len().min(reach));
             if admission.is_plain {
                 plain::<W, F, S, R>(part, self.origin, offset, &mut self.result);
@@ -127,13 +127,11 @@ pub(super) fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
     offset: usize,
     result: &mut R,
 ) {
-    let done = F::FOLD
-        .and_then(Fold::here)
-        .map_or(0, |folding| in_place::<S, R>(target, origin, offset, result, folding));
-    let (target, offset) = (target.part(done, target.len() - done), offset + done);
-    if target.is_empty() {
+    let done = in_place_here::<W, F, S, R>(target, origin, offset, result);
+    if done == target.len() {
         return;
     }
+    let (target, offset) = (target.part(done, target.len() - done), offset + done);
     // Clearing the buffers is no small part of a short run, and more than all of a few words.
     if target.len() <= FEW * W::SIZE {
         words::<W, F, S, R>(target, origin, offset, result);
@@ -157,6 +155,19 @@ fn words<W: Word, F: Function<W>, S: Source, R: Sink>(
     });
 }
 
+/// As [`in_place`], with what this processor does; apart for each function, which is known then.
+fn in_place_here<W: Word, F: Function<W>, S: Source, R: Sink>(
+    target: WriteSpan,
+    origin: S,
+    offset: usize,
+    result: &mut R,
+) -> usize {
+    let Some(fold) = F::FOLD else { return 0 };
+    let before = old_values(target, offset, result);
+    let Some(folding) = fold.here() else { return 0 };
+    origin.combine_into(offset, target, folding, before)
+}
+
 /// As [`plain`], for as many bytes as the processor changes many at once; answers for how many that is.
 fn in_place<S: Source, R: Sink>(
     target: WriteSpan,
@@ -165,12 +176,18 @@ fn in_place<S: Source, R: Sink>(
     result: &mut R,
     folding: Folding,
 ) -> usize {
+    origin.combine_into(offset, target, folding, old_values(target, offset, result))
+}
+
+/// Where the old values go, if they are not there already.
+#[inline(always)]
+fn old_values<R: Sink>(target: WriteSpan, offset: usize, result: &mut R) -> Option<WriteSpan> {
     let before = result.span(offset, target.len());
     if R::IS_READ && before.is_none() {
         // No other thread touches the words, so that they may be copied out before all of them are changed.
         result.copy_at(offset, target.as_read());
     }
-    origin.combine_into(offset, target, folding, before)
+    before
 }
 
 #[inline(never)]

@@ -163,6 +163,7 @@ impl Source for ReadSpan {
         into.write_from(self.part(offset, into.len()));
     }
 
+    #[inline(always)] // into callers that know the loop
     fn combine_into(
         self,
         offset: usize,

@@ -151,6 +151,7 @@ impl Source for Lent<'_> {
         self.span().copy_to(offset, into);
     }
 
+    #[inline(always)] // as that of the span
     fn combine_into(
         self,
         offset: usize,

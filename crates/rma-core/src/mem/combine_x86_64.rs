@@ -57,7 +57,7 @@ impl Loop {
     /// # Safety
     /// `from` must be readable, `to` and `before`, if not null, writable for `len` bytes. Others may access all of them at the same
     /// time.
-    #[inline]
+    #[inline(always)] // into callers that know the loop
     pub(super) unsafe fn run(self, to: *mut u8, from: *const u8, before: *mut u8, len: usize) -> usize {
         let whole = match self {
             Self::Avx2(_) => len - len % STEP,
@@ -99,6 +99,7 @@ impl Loop {
     }
 }
 
+#[inline]
 fn loop_of(fold: Fold) -> Combine {
     use Lane as L;
     match fold {

@@ -53,7 +53,7 @@ pub struct Folding(Loop);
 
 impl Fold {
     /// How this processor carries it out; `None` if it does not.
-    #[inline]
+    #[inline(always)] // into callers that know the fold
     pub(crate) fn here(self) -> Option<Folding> {
         Loop::here(self).map(Folding)
     }
@@ -312,6 +312,7 @@ impl WriteSpan {
     ///
     /// # Panics
     /// When the span or `before` is shorter than `operand`.
+    #[inline(always)] // into callers that know the loop
     pub(crate) fn combine(self, Folding(with): Folding, operand: ReadSpan, before: Option<Self>) -> usize {
         check_part(0, operand.len, self.len);
         let before = before.map_or(std::ptr::null_mut(), |before| {
