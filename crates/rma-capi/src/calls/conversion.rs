@@ -52,7 +52,8 @@ plain! {
 
 conversions! {
     MPI_Comm in COMMS: MPI_Comm_toint, MPI_Comm_fromint, MPI_Comm_c2f, MPI_Comm_f2c;
-    MPI_Errhandler in HANDLERS: MPI_Errhandler_toint, MPI_Errhandler_fromint, MPI_Errhandler_c2f, MPI_Errhandler_f2c;
+    MPI_Errhandler in HANDLERS:
+        MPI_Errhandler_toint, MPI_Errhandler_fromint, MPI_Errhandler_c2f, MPI_Errhandler_f2c;
     MPI_Group in GROUPS: MPI_Group_toint, MPI_Group_fromint, MPI_Group_c2f, MPI_Group_f2c;
     MPI_Info in INFOS: MPI_Info_toint, MPI_Info_fromint, MPI_Info_c2f, MPI_Info_f2c;
     MPI_Message in MESSAGES: MPI_Message_toint, MPI_Message_fromint, MPI_Message_c2f, MPI_Message_f2c;

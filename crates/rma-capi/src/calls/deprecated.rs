@@ -23,7 +23,8 @@ entry! {
     fn MPI_Keyval_free(keyval: Out<c_int>) raises Raiser::None; |_| { free(Kind::Comm, keyval) }
 
     /// `MPI_Attr_put`: `MPI_Comm_set_attr`.
-    fn MPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: Opaque) raises Raiser::Comm(comm); |process| {
+    fn MPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: Opaque)
+    raises Raiser::Comm(comm); |process| {
         set_attribute(process, comm, keyval, attribute_val)
     }
 
@@ -57,7 +58,8 @@ entry! {
     }
 
     /// `MPI_Errhandler_get`: `MPI_Comm_get_errhandler`.
-    fn MPI_Errhandler_get(comm: MPI_Comm, errhandler: Out<MPI_Errhandler>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Errhandler_get(comm: MPI_Comm, errhandler: Out<MPI_Errhandler>)
+    raises Raiser::Comm(comm); |process| {
         errhandler.check("errhandler")?;
         errhandler.set("errhandler", process.comm(comm)?.handler.hand_out())
     }

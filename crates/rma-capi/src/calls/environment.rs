@@ -28,7 +28,9 @@ plain! {
     }
 
     /// `MPI_Init_thread` (§11.6.2).
-    fn MPI_Init_thread(_argc: Out<c_int>, _argv: Out<*mut *mut c_char>, required: c_int, provided: Out<c_int>) -> c_int {
+    fn MPI_Init_thread(
+        _argc: Out<c_int>, _argv: Out<*mut *mut c_char>, required: c_int, provided: Out<c_int>,
+    ) -> c_int {
         call_any_time("MPI_Init_thread", || {
             const LEVELS: [c_int; 4] =
                 [MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE];

@@ -93,7 +93,8 @@ entry! {
     ) raises Raiser::None; |_| { create_into(Kind::Win, win_errhandler_fn, errhandler) }
 
     /// `MPI_Comm_set_errhandler` (§9.3.1).
-    fn MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) raises Raiser::Comm(comm); |process| {
+    fn MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler)
+    raises Raiser::Comm(comm); |process| {
         process.comm(comm)?.handler.set(errhandler, Kind::Comm)
     }
 
@@ -103,7 +104,8 @@ entry! {
     }
 
     /// `MPI_Comm_get_errhandler` (§9.3.1).
-    fn MPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: Out<MPI_Errhandler>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: Out<MPI_Errhandler>)
+    raises Raiser::Comm(comm); |process| {
         errhandler.check("errhandler")?;
         errhandler.set("errhandler", process.comm(comm)?.handler.hand_out())
     }

@@ -73,7 +73,10 @@ plain! {
     ) -> c_int {
         call_any_time("MPI_Abi_get_fortran_booleans", || {
             is_set.check("is_set")?;
-            for (name, memory, value) in [("logical_true", logical_true, 1), ("logical_false", logical_false, 0)] {
+            for (name, memory, value) in [
+                ("logical_true", logical_true, 1),
+                ("logical_false", logical_false, 0),
+            ] {
                 match logical_size {
                     1 => memory.place::<i8>().set(name, value as i8)?,
                     2 => memory.place::<i16>().set(name, value as i16)?,
@@ -87,9 +90,14 @@ plain! {
     }
 
     /// `MPI_Abi_set_fortran_booleans` (§20.2): other values than the library's are refused.
-    fn MPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: Memory, logical_false: Memory) -> c_int {
+    fn MPI_Abi_set_fortran_booleans(
+        logical_size: c_int, logical_true: Memory, logical_false: Memory,
+    ) -> c_int {
         call_any_time("MPI_Abi_set_fortran_booleans", || {
-            for (name, memory, value) in [("logical_true", logical_true, 1), ("logical_false", logical_false, 0)] {
+            for (name, memory, value) in [
+                ("logical_true", logical_true, 1),
+                ("logical_false", logical_false, 0),
+            ] {
                 let given = match logical_size {
                     1 => memory.value::<i8>().one(name)?.into(),
                     2 => memory.value::<i16>().one(name)?.into(),

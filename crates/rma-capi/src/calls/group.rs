@@ -47,7 +47,8 @@ entry! {
     }
 
     /// `MPI_Group_union`.
-    fn MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: Out<MPI_Group>) raises Raiser::None; |_| {
+    fn MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: Out<MPI_Group>)
+    raises Raiser::None; |_| {
         enter_into(newgroup, || Ok(get(group1)?.union(get(group2)?)))
     }
 

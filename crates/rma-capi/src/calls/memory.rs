@@ -31,7 +31,8 @@ enum Memories {
 
 entry! {
     /// `MPI_Alloc_mem` (§9.2).
-    fn MPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: Out<*mut c_void>) raises Raiser::None; |process| {
+    fn MPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: Out<*mut c_void>)
+    raises Raiser::None; |process| {
         baseptr.check("baseptr")?;
         baseptr.set("baseptr", allocate(process, self::size("size", size)?, alignment(info)?)?)
     }

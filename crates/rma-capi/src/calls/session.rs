@@ -95,7 +95,8 @@ entry! {
     }
 
     /// `MPI_Session_get_info`.
-    fn MPI_Session_get_info(session: MPI_Session, info_used: Out<MPI_Info>) raises Raiser::Session(session); |_| {
+    fn MPI_Session_get_info(session: MPI_Session, info_used: Out<MPI_Info>)
+    raises Raiser::Session(session); |_| {
         info_used.check("info_used")?;
         let info = &get(session)?.info;
         let known = ["thread_level", "mpi_memory_alloc_kinds"];
@@ -142,7 +143,8 @@ entry! {
     }
 
     /// `MPI_Session_call_errhandler` (§9.5).
-    fn MPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) raises Raiser::Session(session); |_| {
+    fn MPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int)
+    raises Raiser::Session(session); |_| {
         get(session)?;
         class(errorcode)?;
         handle(errorcode, Raiser::Session(session));
@@ -221,7 +223,9 @@ entry! {
 
 forms! {
     /// `MPI_Session_attach_buffer` (§3.6).
-    fn MPI_Session_attach_buffer | MPI_Session_attach_buffer_c(session: MPI_Session, buffer: Memory, size: Number)
+    fn MPI_Session_attach_buffer | MPI_Session_attach_buffer_c(
+        session: MPI_Session, buffer: Memory, size: Number,
+    )
     raises Raiser::Session(session); |_| {
         get(session)?;
         attach(Owner::Session(session), buffer, size)

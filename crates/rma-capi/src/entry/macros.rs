@@ -17,7 +17,10 @@
 /// with that code. `, then EXPRESSION` after that is a second fast path, which is tried out of line: what it calls would have the first one
 /// keep the arguments. Both may name the entry point by the type `EntryPoint`.
 macro_rules! entry {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) raises $raiser:expr $(, first $first:expr $(, then $then:expr)?)?; |$process:pat_param| $body:block)*) => {$(
+    ($(
+        $(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?)
+        raises $raiser:expr $(, first $first:expr $(, then $then:expr)?)?; |$process:pat_param| $body:block
+    )*) => {$(
         $crate::entry::plain! {
             $(#[$meta])*
             fn $name($($arg: $ty),*) -> std::ffi::c_int {
@@ -56,7 +59,10 @@ macro_rules! entry {
 /// Declares entry points whose errors belong to what they find, not to one of their arguments: the body answers the object
 /// whose handler gets the error with the error ([`crate::errors::Failure`]). `first` is as with [`entry`].
 macro_rules! entry_of_any {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(, first $first:expr)?; |$process:pat_param| $body:block)*) => {$(
+    ($(
+        $(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?)
+        $(, first $first:expr)?; |$process:pat_param| $body:block
+    )*) => {$(
         $crate::entry::plain! {
             $(#[$meta])*
             fn $name($($arg: $ty),*) -> std::ffi::c_int {
@@ -65,7 +71,9 @@ macro_rules! entry_of_any {
                 })?
                 $crate::entry::call_of_any(
                     stringify!($name),
-                    move |$process: &'static $crate::process::Process| -> std::result::Result<(), $crate::errors::Failure> { $body },
+                    move |
+                        $process: &'static $crate::process::Process,
+                    | -> std::result::Result<(), $crate::errors::Failure> { $body },
                 )
             }
         }
@@ -77,14 +85,20 @@ macro_rules! entry_of_any {
 /// displacements in bytes, `MPI_Aint` and `MPI_Count`. `cargo xtask abi` knows these names too, and holds both forms against
 /// the table of the ABI.
 macro_rules! forms {
-    ($($(#[$meta:meta])* fn $name:ident | $wide:ident $args:tt raises $raiser:expr $(, first $first:expr $(, then $then:expr)?)?; |$process:pat_param| $body:block)*) => {
+    ($(
+        $(#[$meta:meta])* fn $name:ident | $wide:ident $args:tt
+        raises $raiser:expr $(, first $first:expr $(, then $then:expr)?)?; |$process:pat_param| $body:block
+    )*) => {
         pub(super) mod narrow {
             #![allow(unused_imports, dead_code)] // not every group of calls needs all types
             use super::*;
             type Number = std::ffi::c_int;
             type Place = std::ffi::c_int;
             type Offset = $crate::abi::MPI_Aint;
-            $crate::entry::entry! { $($(#[$meta])* fn $name $args raises $raiser $(, first $first $(, then $then)?)?; |$process| $body)* }
+            $crate::entry::entry! {$(
+                $(#[$meta])* fn $name $args
+                raises $raiser $(, first $first $(, then $then)?)?; |$process| $body
+            )*}
         }
         pub(super) mod wide {
             #![allow(unused_imports, dead_code)] // as above
@@ -92,7 +106,11 @@ macro_rules! forms {
             type Number = $crate::abi::MPI_Count;
             type Place = $crate::abi::MPI_Aint;
             type Offset = $crate::abi::MPI_Count;
-            $crate::entry::entry! { $(#[doc = concat!("`", stringify!($wide), "`: as `", stringify!($name), "`.")] fn $wide $args raises $raiser $(, first $first $(, then $then)?)?; |$process| $body)* }
+            $crate::entry::entry! {$(
+                #[doc = concat!("`", stringify!($wide), "`: as `", stringify!($name), "`.")]
+                fn $wide $args
+                raises $raiser $(, first $first $(, then $then)?)?; |$process| $body
+            )*}
         }
     };
 }

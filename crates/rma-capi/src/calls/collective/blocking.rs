@@ -10,7 +10,9 @@ use std::ffi::c_int;
 
 forms! {
     /// `MPI_Bcast` (§6.4).
-    fn MPI_Bcast | MPI_Bcast_c(buffer: Memory, count: Number, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm)
+    fn MPI_Bcast | MPI_Bcast_c(
+        buffer: Memory, count: Number, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+    )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Bcast", process, comm)?;
         begin::broadcast(call, buffer, count, datatype, root)?.wait()
@@ -23,7 +25,8 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Gather", process, comm)?;
-        let recv = call.at_root(root, || Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size()))?;
+        let recv =
+            call.at_root(root, || Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size()))?;
         begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv, root)?.wait()
     }
 
@@ -34,7 +37,9 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Gatherv", process, comm)?;
-        let recv = call.at_root(root, || Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size()))?;
+        let recv = call.at_root(root, || {
+            Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())
+        })?;
         begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv, root)?.wait()
     }
 
@@ -45,7 +50,8 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Scatter", process, comm)?;
-        let send = call.at_root(root, || Side::new(sendbuf, sendcount, sendtype).blocks("sendbuf", call.size()))?;
+        let send =
+            call.at_root(root, || Side::new(sendbuf, sendcount, sendtype).blocks("sendbuf", call.size()))?;
         begin::scatter(call, send, Side::new(recvbuf, recvcount, recvtype), root)?.wait()
     }
 
@@ -56,7 +62,9 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Scatterv", process, comm)?;
-        let send = call.at_root(root, || Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size()))?;
+        let send = call.at_root(root, || {
+            Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size())
+        })?;
         begin::scatter(call, send, Side::new(recvbuf, recvcount, recvtype), root)?.wait()
     }
 
@@ -112,8 +120,9 @@ forms! {
 
     /// `MPI_Alltoallw` (§6.8).
     fn MPI_Alltoallw | MPI_Alltoallw_c(
-        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<Place>, sendtypes: In<MPI_Datatype>, recvbuf: Memory,
-        recvcounts: In<Number>, rdispls: In<Place>, recvtypes: In<MPI_Datatype>, comm: MPI_Comm,
+        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<Place>, sendtypes: In<MPI_Datatype>,
+        recvbuf: Memory, recvcounts: In<Number>, rdispls: In<Place>, recvtypes: In<MPI_Datatype>,
+        comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Alltoallw", process, comm)?;

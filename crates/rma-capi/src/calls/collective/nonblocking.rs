@@ -19,7 +19,8 @@ entry! {
 forms! {
     /// `MPI_Ibcast` (§6.12.2).
     fn MPI_Ibcast | MPI_Ibcast_c(
-        buffer: Memory, count: Number, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+        buffer: Memory, count: Number, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
@@ -30,7 +31,8 @@ forms! {
     /// `MPI_Igather` (§6.12.3).
     fn MPI_Igather | MPI_Igather_c(
         sendbuf: Memory, sendcount: Number, sendtype: MPI_Datatype,
-        recvbuf: Memory, recvcount: Number, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+        recvbuf: Memory, recvcount: Number, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
@@ -44,7 +46,8 @@ forms! {
     /// `MPI_Iscatter` (§6.12.4).
     fn MPI_Iscatter | MPI_Iscatter_c(
         sendbuf: Memory, sendcount: Number, sendtype: MPI_Datatype,
-        recvbuf: Memory, recvcount: Number, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+        recvbuf: Memory, recvcount: Number, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
@@ -84,8 +87,8 @@ forms! {
 
     /// `MPI_Ireduce` (§6.12.7).
     fn MPI_Ireduce | MPI_Ireduce_c(
-        sendbuf: Memory, recvbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm,
-        request: Out<MPI_Request>,
+        sendbuf: Memory, recvbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op, root: c_int,
+        comm: MPI_Comm, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;

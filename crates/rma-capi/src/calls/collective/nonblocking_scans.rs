@@ -10,7 +10,8 @@ use crate::errors::Raiser;
 forms! {
     /// `MPI_Ireduce_scatter_block` (§6.12.9).
     fn MPI_Ireduce_scatter_block | MPI_Ireduce_scatter_block_c(
-        sendbuf: Memory, recvbuf: Memory, recvcount: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: Out<MPI_Request>,
+        sendbuf: Memory, recvbuf: Memory, recvcount: Number, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
@@ -21,7 +22,8 @@ forms! {
 
     /// `MPI_Ireduce_scatter` (§6.12.10).
     fn MPI_Ireduce_scatter | MPI_Ireduce_scatter_c(
-        sendbuf: Memory, recvbuf: Memory, recvcounts: In<Number>, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: Out<MPI_Request>,
+        sendbuf: Memory, recvbuf: Memory, recvcounts: In<Number>, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
@@ -32,21 +34,29 @@ forms! {
 
     /// `MPI_Iscan` (§6.12.11).
     fn MPI_Iscan | MPI_Iscan_c(
-        sendbuf: Memory, recvbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: Out<MPI_Request>,
+        sendbuf: Memory, recvbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Iscan", process, comm)?;
-        start(begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Inclusive), request)
+        start(
+            begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Inclusive),
+            request,
+        )
     }
 
     /// `MPI_Iexscan` (§6.12.12).
     fn MPI_Iexscan | MPI_Iexscan_c(
-        sendbuf: Memory, recvbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: Out<MPI_Request>,
+        sendbuf: Memory, recvbuf: Memory, count: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Iexscan", process, comm)?;
-        start(begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Exclusive), request)
+        start(
+            begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Exclusive),
+            request,
+        )
     }
 }

@@ -18,7 +18,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Igatherv", process, comm)?;
-        let recv = call.at_root(root, || Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size()))?;
+        let recv = call.at_root(root, || {
+            Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())
+        })?;
         start(begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv, root), request)
     }
 
@@ -30,7 +32,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Iscatterv", process, comm)?;
-        let send = call.at_root(root, || Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size()))?;
+        let send = call.at_root(root, || {
+            Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size())
+        })?;
         start(begin::scatter(call, send, Side::new(recvbuf, recvcount, recvtype), root), request)
     }
 
@@ -49,7 +53,8 @@ forms! {
     /// `MPI_Ialltoallv` (§6.12.6).
     fn MPI_Ialltoallv | MPI_Ialltoallv_c(
         sendbuf: Memory, sendcounts: In<Number>, sdispls: In<Place>, sendtype: MPI_Datatype, recvbuf: Memory,
-        recvcounts: In<Number>, rdispls: In<Place>, recvtype: MPI_Datatype, comm: MPI_Comm, request: Out<MPI_Request>,
+        recvcounts: In<Number>, rdispls: In<Place>, recvtype: MPI_Datatype, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
@@ -63,8 +68,9 @@ forms! {
 
     /// `MPI_Ialltoallw` (§6.12.6).
     fn MPI_Ialltoallw | MPI_Ialltoallw_c(
-        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<Place>, sendtypes: In<MPI_Datatype>, recvbuf: Memory,
-        recvcounts: In<Number>, rdispls: In<Place>, recvtypes: In<MPI_Datatype>, comm: MPI_Comm, request: Out<MPI_Request>,
+        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<Place>, sendtypes: In<MPI_Datatype>,
+        recvbuf: Memory, recvcounts: In<Number>, rdispls: In<Place>, recvtypes: In<MPI_Datatype>,
+        comm: MPI_Comm, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;

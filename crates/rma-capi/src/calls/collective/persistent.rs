@@ -11,7 +11,8 @@ use std::ffi::c_int;
 
 entry! {
     /// `MPI_Barrier_init` (§6.13.1).
-    fn MPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: Out<MPI_Request>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: Out<MPI_Request>)
+    raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Barrier_init", process, comm)?;
         init(call, Kept::types(&[]), info, request, |call, _| begin::barrier(call))
@@ -90,7 +91,9 @@ forms! {
         let send = begin::unless_in_place(sendbuf, || send.blocks("sendbuf", call.size()))?;
         let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
         let kept = Kept::types(&[sendtype, recvtype]);
-        init(call, kept, info, request, move |call, _| begin::even_all_to_all(call, send.clone(), recv.clone()))
+        init(call, kept, info, request, move |call, _| {
+            begin::even_all_to_all(call, send.clone(), recv.clone())
+        })
     }
 
     /// `MPI_Gatherv_init` (§6.13.3).
@@ -102,10 +105,14 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Gatherv_init", process, comm)?;
-        let recv = call.at_root(root, || Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size()))?;
+        let recv = call.at_root(root, || {
+            Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())
+        })?;
         call.check_root(root)?;
         let kept = Kept::types(&[sendtype, recvtype]);
-        init(call, kept, info, request, move |call, _| begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv.clone(), root))
+        init(call, kept, info, request, move |call, _| {
+            begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv.clone(), root)
+        })
     }
 
     /// `MPI_Scatterv_init` (§6.13.4).
@@ -117,10 +124,14 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Scatterv_init", process, comm)?;
-        let send = call.at_root(root, || Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size()))?;
+        let send = call.at_root(root, || {
+            Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size())
+        })?;
         call.check_root(root)?;
         let kept = Kept::types(&[sendtype, recvtype]);
-        init(call, kept, info, request, move |call, _| begin::scatter(call, send.clone(), Side::new(recvbuf, recvcount, recvtype), root))
+        init(call, kept, info, request, move |call, _| {
+            begin::scatter(call, send.clone(), Side::new(recvbuf, recvcount, recvtype), root)
+        })
     }
 
     /// `MPI_Allgatherv_init` (§6.13.5).
@@ -133,7 +144,9 @@ forms! {
         let call = Call::new("MPI_Allgatherv_init", process, comm)?;
         let recv = Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())?;
         let kept = Kept::types(&[sendtype, recvtype]);
-        init(call, kept, info, request, move |call, _| begin::all_gather(call, Side::new(sendbuf, sendcount, sendtype), recv.clone()))
+        init(call, kept, info, request, move |call, _| {
+            begin::all_gather(call, Side::new(sendbuf, sendcount, sendtype), recv.clone())
+        })
     }
 
     /// `MPI_Alltoallv_init` (§6.13.6).
@@ -155,9 +168,9 @@ forms! {
 
     /// `MPI_Alltoallw_init` (§6.13.6).
     fn MPI_Alltoallw_init | MPI_Alltoallw_init_c(
-        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<Place>, sendtypes: In<MPI_Datatype>, recvbuf: Memory,
-        recvcounts: In<Number>, rdispls: In<Place>, recvtypes: In<MPI_Datatype>, comm: MPI_Comm, info: MPI_Info,
-        request: Out<MPI_Request>,
+        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<Place>, sendtypes: In<MPI_Datatype>,
+        recvbuf: Memory, recvcounts: In<Number>, rdispls: In<Place>, recvtypes: In<MPI_Datatype>,
+        comm: MPI_Comm, info: MPI_Info, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;

@@ -19,7 +19,9 @@ forms! {
         let call = Call::new("MPI_Reduce_init", process, comm)?;
         call.check_root(root)?;
         let kept = Kept::reduction(op, datatype)?;
-        init(call, kept, info, request, move |call, kept| begin::reduce(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op(), root))
+        init(call, kept, info, request, move |call, kept| {
+            begin::reduce(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op(), root)
+        })
     }
 
     /// `MPI_Allreduce_init` (§6.13.8).
@@ -31,20 +33,24 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Allreduce_init", process, comm)?;
         let kept = Kept::reduction(op, datatype)?;
-        init(call, kept, info, request, move |call, kept| begin::allreduce(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op()))
+        init(call, kept, info, request, move |call, kept| {
+            begin::allreduce(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op())
+        })
     }
 
     /// `MPI_Reduce_scatter_block_init` (§6.13.9).
     fn MPI_Reduce_scatter_block_init | MPI_Reduce_scatter_block_init_c(
-        sendbuf: Memory, recvbuf: Memory, recvcount: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
-        info: MPI_Info, request: Out<MPI_Request>,
+        sendbuf: Memory, recvbuf: Memory, recvcount: Number, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm, info: MPI_Info, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Reduce_scatter_block_init", process, comm)?;
         let counts = vec![recvcount; call.own_size()];
         let kept = Kept::reduction(op, datatype)?;
-        init(call, kept, info, request, move |call, kept| begin::reduce_scatter(call, sendbuf, recvbuf, &counts, datatype, kept.op()))
+        init(call, kept, info, request, move |call, kept| {
+            begin::reduce_scatter(call, sendbuf, recvbuf, &counts, datatype, kept.op())
+        })
     }
 
     /// `MPI_Reduce_scatter_init` (§6.13.10).
@@ -57,7 +63,9 @@ forms! {
         let call = Call::new("MPI_Reduce_scatter_init", process, comm)?;
         let counts = begin::counts(call, recvcounts)?;
         let kept = Kept::reduction(op, datatype)?;
-        init(call, kept, info, request, move |call, kept| begin::reduce_scatter(call, sendbuf, recvbuf, &counts, datatype, kept.op()))
+        init(call, kept, info, request, move |call, kept| {
+            begin::reduce_scatter(call, sendbuf, recvbuf, &counts, datatype, kept.op())
+        })
     }
 
     /// `MPI_Scan_init` (§6.13.11).
@@ -69,7 +77,9 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Scan_init", process, comm)?;
         let kept = Kept::reduction(op, datatype)?;
-        init(call, kept, info, request, move |call, kept| begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op(), ScanKind::Inclusive))
+        init(call, kept, info, request, move |call, kept| {
+            begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op(), ScanKind::Inclusive)
+        })
     }
 
     /// `MPI_Exscan_init` (§6.13.12).
@@ -81,6 +91,8 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Exscan_init", process, comm)?;
         let kept = Kept::reduction(op, datatype)?;
-        init(call, kept, info, request, move |call, kept| begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op(), ScanKind::Exclusive))
+        init(call, kept, info, request, move |call, kept| {
+            begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op(), ScanKind::Exclusive)
+        })
     }
 }

@@ -29,7 +29,8 @@ forms! {
 
     /// `MPI_Reduce_scatter` (§6.10.2).
     fn MPI_Reduce_scatter | MPI_Reduce_scatter_c(
-        sendbuf: Memory, recvbuf: Memory, recvcounts: In<Number>, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
+        sendbuf: Memory, recvbuf: Memory, recvcounts: In<Number>, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Reduce_scatter", process, comm)?;
@@ -39,7 +40,8 @@ forms! {
 
     /// `MPI_Reduce_scatter_block` (§6.10.1).
     fn MPI_Reduce_scatter_block | MPI_Reduce_scatter_block_c(
-        sendbuf: Memory, recvbuf: Memory, recvcount: Number, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
+        sendbuf: Memory, recvbuf: Memory, recvcount: Number, datatype: MPI_Datatype, op: MPI_Op,
+        comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Reduce_scatter_block", process, comm)?;

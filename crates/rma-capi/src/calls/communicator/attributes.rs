@@ -17,10 +17,14 @@ entry! {
         comm_delete_attr_fn: DeleteFunction,
         comm_keyval: Out<c_int>,
         extra_state: Opaque,
-    ) raises Raiser::None; |_| { create(Kind::Comm, comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state) }
+    ) raises Raiser::None; |_| {
+        create(Kind::Comm, comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
+    }
 
     /// `MPI_Comm_free_keyval`.
-    fn MPI_Comm_free_keyval(comm_keyval: Out<c_int>) raises Raiser::None; |_| { free(Kind::Comm, comm_keyval) }
+    fn MPI_Comm_free_keyval(comm_keyval: Out<c_int>) raises Raiser::None; |_| {
+        free(Kind::Comm, comm_keyval)
+    }
 
     /// `MPI_Comm_get_attr`.
     fn MPI_Comm_get_attr(

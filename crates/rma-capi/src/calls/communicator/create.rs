@@ -31,7 +31,8 @@ entry! {
     }
 
     /// `MPI_Comm_create`: between two groups, all ranks of a group name the same part of it.
-    fn MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: Out<MPI_Comm>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: Out<MPI_Comm>)
+    raises Raiser::Comm(comm); |process| {
         let old = process.comm(comm)?;
         let group = group::get(group)?;
         match &old.inter {

@@ -63,7 +63,8 @@ entry! {
     }
 
     /// `MPIX_Comm_failure_get_acked`.
-    fn MPIX_Comm_failure_get_acked(comm: MPI_Comm, failedgrp: Out<MPI_Group>) raises Raiser::Comm(comm); |process| {
+    fn MPIX_Comm_failure_get_acked(comm: MPI_Comm, failedgrp: Out<MPI_Group>)
+    raises Raiser::Comm(comm); |process| {
         failedgrp.check("failedgrp")?;
         let comm = process.comm(comm)?;
         let acknowledged = comm.inner.runtime().acknowledged_among(&processes_of(comm));

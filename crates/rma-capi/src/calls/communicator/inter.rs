@@ -28,7 +28,8 @@ entry! {
         let is_leader = local.inner.rank() == leader;
         let wish = || {
             let tag = u32::try_from(tag).map_err(|_| negative(ErrorClass::Tag, "tag", tag.into()))?;
-            let (peer, rank) = (process.comm(peer_comm)?.intra()?, rank_of_leader("remote_leader", remote_leader)?);
+            let (peer, rank) =
+                (process.comm(peer_comm)?.intra()?, rank_of_leader("remote_leader", remote_leader)?);
             peer.peer(rank)?;
             Ok(((&**peer, rank), tag))
         };

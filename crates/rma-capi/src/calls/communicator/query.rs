@@ -25,7 +25,8 @@ entry! {
     }
 
     /// `MPI_Comm_compare` (§7.4.1).
-    fn MPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: Out<c_int>) raises Raiser::Comm(comm1); |process| {
+    fn MPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: Out<c_int>)
+    raises Raiser::Comm(comm1); |process| {
         let (one, other) = (process.comm(comm1)?, process.comm(comm2)?);
         let comparison = match (&one.inter, &other.inter) {
             (None, None) => one.inner.compare(&other.inner),
@@ -51,7 +52,8 @@ entry! {
     }
 
     /// `MPI_Comm_get_name` (§7.8).
-    fn MPI_Comm_get_name(comm: MPI_Comm, comm_name: TextOut, resultlen: Out<c_int>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Comm_get_name(comm: MPI_Comm, comm_name: TextOut, resultlen: Out<c_int>)
+    raises Raiser::Comm(comm); |process| {
         match comm {
             MPI_COMM_NULL => name::of_null("MPI_COMM_NULL", "comm_name", comm_name, resultlen),
             comm => process.comm(comm)?.name.get("comm_name", comm_name, resultlen),

@@ -39,8 +39,12 @@ entry! {
         type_delete_attr_fn: DeleteFunction,
         type_keyval: Out<c_int>,
         extra_state: Opaque,
-    ) raises Raiser::None; |_| { create(Kind::Type, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state) }
+    ) raises Raiser::None; |_| {
+        create(Kind::Type, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state)
+    }
 
     /// `MPI_Type_free_keyval` (§7.7.4).
-    fn MPI_Type_free_keyval(type_keyval: Out<c_int>) raises Raiser::None; |_| { free(Kind::Type, type_keyval) }
+    fn MPI_Type_free_keyval(type_keyval: Out<c_int>) raises Raiser::None; |_| {
+        free(Kind::Type, type_keyval)
+    }
 }

@@ -12,7 +12,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 forms! {
     /// `MPI_Type_contiguous` (§5.1.2).
-    fn MPI_Type_contiguous | MPI_Type_contiguous_c(count: Number, oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>)
+    fn MPI_Type_contiguous | MPI_Type_contiguous_c(
+        count: Number, oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>,
+    )
     raises Raiser::None; |_| { construct::contiguous(count, oldtype, newtype) }
 
     /// `MPI_Type_vector` (§5.1.2).
@@ -29,8 +31,8 @@ forms! {
 
     /// `MPI_Type_indexed` (§5.1.2).
     fn MPI_Type_indexed | MPI_Type_indexed_c(
-        count: Number, array_of_blocklengths: In<Number>, array_of_displacements: In<Number>, oldtype: MPI_Datatype,
-        newtype: Out<MPI_Datatype>,
+        count: Number, array_of_blocklengths: In<Number>, array_of_displacements: In<Number>,
+        oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>,
     )
     raises Raiser::None; |_| {
         construct::indexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
@@ -38,8 +40,8 @@ forms! {
 
     /// `MPI_Type_create_hindexed` (§5.1.2).
     fn MPI_Type_create_hindexed | MPI_Type_create_hindexed_c(
-        count: Number, array_of_blocklengths: In<Number>, array_of_displacements: In<Offset>, oldtype: MPI_Datatype,
-        newtype: Out<MPI_Datatype>,
+        count: Number, array_of_blocklengths: In<Number>, array_of_displacements: In<Offset>,
+        oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>,
     )
     raises Raiser::None; |_| {
         construct::hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
@@ -78,7 +80,15 @@ forms! {
         order: c_int, oldtype: MPI_Datatype, newtype: Out<MPI_Datatype>,
     )
     raises Raiser::None; |_| {
-        construct::subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype)
+        construct::subarray(
+            ndims,
+            array_of_sizes,
+            array_of_subsizes,
+            array_of_starts,
+            order,
+            oldtype,
+            newtype,
+        )
     }
 
     /// `MPI_Type_create_darray` (§5.1.4).
@@ -88,7 +98,18 @@ forms! {
         newtype: Out<MPI_Datatype>,
     )
     raises Raiser::None; |_| {
-        construct::darray(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype)
+        construct::darray(
+            size,
+            rank,
+            ndims,
+            array_of_gsizes,
+            array_of_distribs,
+            array_of_dargs,
+            array_of_psizes,
+            order,
+            oldtype,
+            newtype,
+        )
     }
 
     /// `MPI_Type_create_resized` (§5.1.7).

@@ -33,13 +33,15 @@ forms! {
     }
 
     /// `MPI_Pack_size` (§5.2).
-    fn MPI_Pack_size | MPI_Pack_size_c(incount: Number, datatype: MPI_Datatype, comm: MPI_Comm, size: Out<Number>)
+    fn MPI_Pack_size | MPI_Pack_size_c(
+        incount: Number, datatype: MPI_Datatype, comm: MPI_Comm, size: Out<Number>,
+    )
     raises Raiser::Comm(comm); |process| { pack_size(process, incount, datatype, comm, size) }
 
     /// `MPI_Pack_external` (§5.3).
     fn MPI_Pack_external | MPI_Pack_external_c(
-        datarep: Text, inbuf: Memory, incount: Number, datatype: MPI_Datatype, outbuf: Memory, outsize: Offset,
-        position: Out<Offset>,
+        datarep: Text, inbuf: Memory, incount: Number, datatype: MPI_Datatype, outbuf: Memory,
+        outsize: Offset, position: Out<Offset>,
     )
     raises Raiser::None; |_| {
         check_form(datarep)?;

@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 forms! {
     /// `MPI_Type_get_extent` (§5.1.8).
-    fn MPI_Type_get_extent | MPI_Type_get_extent_c(datatype: MPI_Datatype, lb: Out<Offset>, extent: Out<Offset>)
+    fn MPI_Type_get_extent | MPI_Type_get_extent_c(
+        datatype: MPI_Datatype, lb: Out<Offset>, extent: Out<Offset>,
+    )
     raises Raiser::None; |_| {
         extent_of(datatype, lb, extent)
     }
@@ -79,7 +81,8 @@ entry! {
     }
 
     /// `MPI_Type_get_name` (§7.8).
-    fn MPI_Type_get_name(datatype: MPI_Datatype, type_name: TextOut, resultlen: Out<c_int>) raises Raiser::None; |_| {
+    fn MPI_Type_get_name(datatype: MPI_Datatype, type_name: TextOut, resultlen: Out<c_int>)
+    raises Raiser::None; |_| {
         match datatype {
             MPI_DATATYPE_NULL => name::of_null("MPI_DATATYPE_NULL", "type_name", type_name, resultlen),
             datatype => name_of(datatype)?.get("type_name", type_name, resultlen),
@@ -164,7 +167,8 @@ entry! {
     }
 
     /// `MPI_Type_match_size` (§19.1.8). For sizes that no Fortran type here has, a type of C.
-    fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: Out<MPI_Datatype>) raises Raiser::None; |_| {
+    fn MPI_Type_match_size(typeclass: c_int, size: c_int, datatype: Out<MPI_Datatype>)
+    raises Raiser::None; |_| {
         let found = match (typeclass, size) {
             (MPI_TYPECLASS_INTEGER, 1) => MPI_INTEGER1,
             (MPI_TYPECLASS_INTEGER, 2) => MPI_INTEGER2,

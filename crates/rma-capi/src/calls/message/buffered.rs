@@ -10,12 +10,15 @@ use std::ffi::{c_int, c_void};
 
 forms! {
     /// `MPI_Bsend` (§3.4).
-    fn MPI_Bsend | MPI_Bsend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
+    fn MPI_Bsend | MPI_Bsend_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+    )
     raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm) }
 
     /// `MPI_Ibsend` (§3.7.2): over at once.
     fn MPI_Ibsend | MPI_Ibsend_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
@@ -29,7 +32,8 @@ forms! {
     }
 
     /// `MPI_Buffer_detach` (§3.6).
-    fn MPI_Buffer_detach | MPI_Buffer_detach_c(buffer_addr: Out<*mut c_void>, size: Out<Number>) raises Raiser::None; |process| {
+    fn MPI_Buffer_detach | MPI_Buffer_detach_c(buffer_addr: Out<*mut c_void>, size: Out<Number>)
+    raises Raiser::None; |process| {
         detach(process, Owner::Process, buffer_addr, size)
     }
 
@@ -41,7 +45,9 @@ forms! {
     }
 
     /// `MPI_Comm_detach_buffer` (§3.6).
-    fn MPI_Comm_detach_buffer | MPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: Out<*mut c_void>, size: Out<Number>)
+    fn MPI_Comm_detach_buffer | MPI_Comm_detach_buffer_c(
+        comm: MPI_Comm, buffer_addr: Out<*mut c_void>, size: Out<Number>,
+    )
     raises Raiser::Comm(comm); |process| {
         process.comm(comm)?;
         detach(process, Owner::Comm(comm), buffer_addr, size)
@@ -50,7 +56,9 @@ forms! {
 
 entry! {
     /// `MPI_Buffer_flush` (§3.6).
-    fn MPI_Buffer_flush() raises Raiser::None; |process| { wait_for(process, &mut Flush(Owner::Process), None) }
+    fn MPI_Buffer_flush() raises Raiser::None; |process| {
+        wait_for(process, &mut Flush(Owner::Process), None)
+    }
 
     /// `MPI_Buffer_iflush` (§3.6).
     fn MPI_Buffer_iflush(request: Out<MPI_Request>) raises Raiser::None; |_| {
@@ -65,7 +73,8 @@ entry! {
     }
 
     /// `MPI_Comm_iflush_buffer` (§3.6).
-    fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<MPI_Request>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<MPI_Request>)
+    raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let raiser = process.comm(comm)?.raiser(comm);
         request.set("request", enter(Box::new(Flush(Owner::Comm(comm))), raiser)?)

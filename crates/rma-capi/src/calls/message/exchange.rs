@@ -38,8 +38,8 @@ forms! {
 
     /// `MPI_Sendrecv_replace` (§3.9).
     fn MPI_Sendrecv_replace | MPI_Sendrecv_replace_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int,
-        comm: MPI_Comm, status: StatusOut,
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int,
+        recvtag: c_int, comm: MPI_Comm, status: StatusOut,
     )
     raises Raiser::Comm(comm); |process| {
         let comm = process.comm(comm)?;
@@ -79,8 +79,8 @@ forms! {
 
     /// `MPI_Isendrecv_replace` (§3.9).
     fn MPI_Isendrecv_replace | MPI_Isendrecv_replace_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int,
-        comm: MPI_Comm, request: Out<MPI_Request>,
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int,
+        recvtag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;

@@ -13,8 +13,8 @@ use std::ffi::c_int;
 forms! {
     /// `MPI_Psend_init` (§4.2.1), whose count is an `int`, as for all other calls, since an erratum to MPI 5.0.
     fn MPI_Psend_init | MPI_Psend_init_c(
-        buf: Memory, partitions: c_int, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
-        info: MPI_Info, request: Out<MPI_Request>,
+        buf: Memory, partitions: c_int, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm, info: MPI_Info, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         let count = MPI_Count::from(count);
@@ -23,18 +23,28 @@ forms! {
 
     /// `MPI_Precv_init` (§4.2.1).
     fn MPI_Precv_init | MPI_Precv_init_c(
-        buf: Memory, partitions: c_int, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm,
-        info: MPI_Info, request: Out<MPI_Request>,
+        buf: Memory, partitions: c_int, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int,
+        comm: MPI_Comm, info: MPI_Info, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         let count = MPI_Count::from(count);
-        receive_init(process, &Partitions { buf, partitions, count, datatype }, source, tag, comm, info, request)
+        receive_init(
+            process,
+            &Partitions { buf, partitions, count, datatype },
+            source,
+            tag,
+            comm,
+            info,
+            request,
+        )
     }
 }
 
 entry_of_any! {
     /// `MPI_Pready` (§4.2.2).
-    fn MPI_Pready(partition: c_int, request: MPI_Request); |process| { make_ready(process, request, [partition].into_iter()) }
+    fn MPI_Pready(partition: c_int, request: MPI_Request); |process| {
+        make_ready(process, request, [partition].into_iter())
+    }
 
     /// `MPI_Pready_range` (§4.2.2): both ends are in it.
     fn MPI_Pready_range(partition_low: c_int, partition_high: c_int, request: MPI_Request); |process| {

@@ -11,7 +11,8 @@ use std::ffi::c_int;
 
 entry! {
     /// `MPI_Probe` (§3.8.1).
-    fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut) raises Raiser::Comm(comm); |process| {
+    fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut)
+    raises Raiser::Comm(comm); |process| {
         let comm = process.comm(comm)?;
         let found = match Wanted::new(comm.partners(), source, tag)? {
             None => Status::NO_PROCESS,

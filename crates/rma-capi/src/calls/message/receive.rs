@@ -13,7 +13,8 @@ use std::ffi::c_int;
 forms! {
     /// `MPI_Recv` (§3.2.4).
     fn MPI_Recv | MPI_Recv_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut,
+        buf: Memory, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm,
+        status: StatusOut,
     )
     raises Raiser::Comm(comm); |process| {
         let (comm, buffer) = (process.comm(comm)?, Buffer { name: "buf", address: buf, count, datatype });
@@ -33,7 +34,8 @@ forms! {
 
     /// `MPI_Irecv` (§3.7.2).
     fn MPI_Irecv | MPI_Irecv_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+        buf: Memory, count: Number, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
@@ -53,7 +55,8 @@ forms! {
 
     /// `MPI_Imrecv` (§3.8.3).
     fn MPI_Imrecv | MPI_Imrecv_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, message: Out<MPI_Message>, request: Out<MPI_Request>,
+        buf: Memory, count: Number, datatype: MPI_Datatype, message: Out<MPI_Message>,
+        request: Out<MPI_Request>,
     )
     raises Raiser::of_message(message); |process| {
         request.check("request")?;

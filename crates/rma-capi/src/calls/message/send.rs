@@ -10,20 +10,33 @@ use std::ffi::c_int;
 
 forms! {
     /// `MPI_Send` (§3.2.1).
-    fn MPI_Send | MPI_Send_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
-    raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard) }
+    fn MPI_Send | MPI_Send_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+    )
+    raises Raiser::Comm(comm); |process| {
+        send(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard)
+    }
 
     /// `MPI_Ssend` (§3.4).
-    fn MPI_Ssend | MPI_Ssend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
-    raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm, SendMode::Synchronous) }
+    fn MPI_Ssend | MPI_Ssend_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+    )
+    raises Raiser::Comm(comm); |process| {
+        send(process, (buf, count, datatype), dest, tag, comm, SendMode::Synchronous)
+    }
 
     /// `MPI_Rsend` (§3.4): as a standard send, which the standard allows.
-    fn MPI_Rsend | MPI_Rsend_c(buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
-    raises Raiser::Comm(comm); |process| { send(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard) }
+    fn MPI_Rsend | MPI_Rsend_c(
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+    )
+    raises Raiser::Comm(comm); |process| {
+        send(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard)
+    }
 
     /// `MPI_Isend` (§3.7.2).
     fn MPI_Isend | MPI_Isend_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         start(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard, request)
@@ -31,7 +44,8 @@ forms! {
 
     /// `MPI_Irsend` (§3.7.2): as a standard send, which the standard allows.
     fn MPI_Irsend | MPI_Irsend_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         start(process, (buf, count, datatype), dest, tag, comm, SendMode::Standard, request)
@@ -39,7 +53,8 @@ forms! {
 
     /// `MPI_Issend` (§3.7.2).
     fn MPI_Issend | MPI_Issend_c(
-        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+        buf: Memory, count: Number, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         start(process, (buf, count, datatype), dest, tag, comm, SendMode::Synchronous, request)

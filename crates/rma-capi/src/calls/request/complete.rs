@@ -11,7 +11,9 @@ use std::ffi::c_int;
 
 entry_of_any! {
     /// `MPI_Wait` (§3.7.3).
-    fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut), first try_wait(request, status).is_some(); |process| {
+    fn MPI_Wait(
+        request: Out<MPI_Request>, status: StatusOut,
+    ), first try_wait(request, status).is_some(); |process| {
         let handle = request.current().one("request")?;
         if handle == MPI_REQUEST_NULL {
             Status::store_empty(status);
@@ -31,7 +33,9 @@ entry_of_any! {
     }
 
     /// `MPI_Test` (§3.7.3).
-    fn MPI_Test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut), first try_test(request, flag, status).is_some(); |process| {
+    fn MPI_Test(
+        request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut,
+    ), first try_test(request, flag, status).is_some(); |process| {
         let handle = request.current().one("request")?;
         flag.check("flag")?;
         if Slot::of(handle).is_some() { process.poll_throttled() } else { process.poll() }

@@ -18,7 +18,9 @@ use std::ffi::c_int;
 
 entry_of_any! {
     /// `MPI_Waitall` (§3.7.5).
-    fn MPI_Waitall(count: c_int, array_of_requests: Out<MPI_Request>, array_of_statuses: StatusOut), first try_wait_all(count, array_of_requests, array_of_statuses).is_some(); |process| {
+    fn MPI_Waitall(
+        count: c_int, array_of_requests: Out<MPI_Request>, array_of_statuses: StatusOut,
+    ), first try_wait_all(count, array_of_requests, array_of_statuses).is_some(); |process| {
         if let Some(count) = count_of_ended(count, array_of_requests) {
             process.poll_throttled();
             end_all(count, array_of_requests, array_of_statuses);
@@ -60,14 +62,18 @@ entry_of_any! {
     }
 
     /// `MPI_Waitany` (§3.7.5).
-    fn MPI_Waitany(count: c_int, array_of_requests: Out<MPI_Request>, indx: Out<c_int>, status: StatusOut); |process| {
+    fn MPI_Waitany(
+        count: c_int, array_of_requests: Out<MPI_Request>, indx: Out<c_int>, status: StatusOut,
+    ); |process| {
         let mut list = List::new();
         list.add_once(count, array_of_requests.current())?;
         indx.check("indx")?;
         let active = list.active();
         let found = match active.is_empty() {
             true => None,
-            false => Some(process.wait_for("waitany", &|each| each(Sought::Any), || Ok(list.first(&active)))?),
+            false => {
+                Some(process.wait_for("waitany", &|each| each(Sought::Any), || Ok(list.first(&active)))?)
+            }
         };
         list.complete_any(found, array_of_requests, indx, status)
     }
@@ -145,7 +151,8 @@ entry! {
         let is_done = list.active().iter().all(|index| ends[*index].is_some());
         flag.set("flag", is_done.into())?;
         if is_done {
-            let told = |(index, end): (usize, Option<End>)| end.map_or_else(End::done, |end| list.told(index, end));
+            let told =
+                |(index, end): (usize, Option<End>)| end.map_or_else(End::done, |end| list.told(index, end));
             let ends: Vec<_> = ends.into_iter().enumerate().map(told).collect();
             End::store_all(ends.iter(), array_of_statuses);
         }

@@ -17,22 +17,28 @@ forms! {
     }
 
     /// `MPI_Get_elements` (§5.1.11).
-    fn MPI_Get_elements | MPI_Get_elements_c(status: In<MPI_Status>, datatype: MPI_Datatype, count: Out<Number>)
+    fn MPI_Get_elements | MPI_Get_elements_c(
+        status: In<MPI_Status>, datatype: MPI_Datatype, count: Out<Number>,
+    )
     raises Raiser::None; |_| { get_elements(status, datatype, count) }
 
     /// `MPI_Status_set_elements` (§13.3).
-    fn MPI_Status_set_elements | MPI_Status_set_elements_c(status: StatusOut, datatype: MPI_Datatype, count: Number)
+    fn MPI_Status_set_elements | MPI_Status_set_elements_c(
+        status: StatusOut, datatype: MPI_Datatype, count: Number,
+    )
     raises Raiser::None; |_| { set_elements(status, datatype, count) }
 }
 
 entry! {
     /// `MPI_Get_elements_x`, deprecated: as `MPI_Get_elements_c`.
-    fn MPI_Get_elements_x(status: In<MPI_Status>, datatype: MPI_Datatype, count: Out<MPI_Count>) raises Raiser::None; |_| {
+    fn MPI_Get_elements_x(status: In<MPI_Status>, datatype: MPI_Datatype, count: Out<MPI_Count>)
+    raises Raiser::None; |_| {
         get_elements(status, datatype, count)
     }
 
     /// `MPI_Status_set_elements_x`, deprecated: as `MPI_Status_set_elements_c`.
-    fn MPI_Status_set_elements_x(status: StatusOut, datatype: MPI_Datatype, count: MPI_Count) raises Raiser::None; |_| {
+    fn MPI_Status_set_elements_x(status: StatusOut, datatype: MPI_Datatype, count: MPI_Count)
+    raises Raiser::None; |_| {
         set_elements(status, datatype, count)
     }
 

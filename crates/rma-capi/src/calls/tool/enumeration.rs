@@ -10,7 +10,9 @@ use std::ffi::c_int;
 
 plain! {
     /// `MPI_T_enum_get_info`.
-    fn MPI_T_enum_get_info(enumtype: MPI_T_enum, num: Out<c_int>, name: TextOut, name_len: Out<c_int>) -> c_int {
+    fn MPI_T_enum_get_info(
+        enumtype: MPI_T_enum, num: Out<c_int>, name: TextOut, name_len: Out<c_int>,
+    ) -> c_int {
         call(|_| {
             let (known_as, words) = find(enumtype)?;
             num.set("", words.len() as c_int)?;

@@ -26,7 +26,8 @@ entry! {
         let nodes = if reorder != 0 { nodes(comm, "MPI_Cart_create")? } else { Vec::new() };
         let wish = || {
             let grid = grid(ndims, dims, periods, comm.size())?;
-            let order = (grid.cells() as usize == nodes.len()).then(|| by_node(grid.dims(), &nodes)).flatten();
+            let order =
+                (grid.cells() as usize == nodes.len()).then(|| by_node(grid.dims(), &nodes)).flatten();
             let cell = order.map_or(comm.rank(), |cells| cells[comm.rank() as usize]);
             let place = (cell < grid.cells()).then_some((0, cell));
             Ok(Wish { place, topology: Topology::Cartesian(grid) })
@@ -70,7 +71,8 @@ entry! {
     }
 
     /// `MPI_Cart_rank` (§8.5.5).
-    fn MPI_Cart_rank(comm: MPI_Comm, coords: In<c_int>, rank: Out<c_int>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Cart_rank(comm: MPI_Comm, coords: In<c_int>, rank: Out<c_int>)
+    raises Raiser::Comm(comm); |process| {
         let grid = grid_of(process.comm(comm)?)?;
         let coords = coords.many("coords", grid.dims().len())?;
         rank.set("rank", grid.rank(&coords)? as c_int)
@@ -108,7 +110,8 @@ entry! {
     }
 
     /// `MPI_Cart_sub` (§8.5.7).
-    fn MPI_Cart_sub(comm: MPI_Comm, remain_dims: In<c_int>, newcomm: Out<MPI_Comm>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Cart_sub(comm: MPI_Comm, remain_dims: In<c_int>, newcomm: Out<MPI_Comm>)
+    raises Raiser::Comm(comm); |process| {
         let old = process.comm(comm)?;
         let grid = grid_of(old)?;
         let wish = || {

@@ -35,7 +35,8 @@ entry! {
     }
 
     /// `MPI_Graphdims_get` (§8.5.5).
-    fn MPI_Graphdims_get(comm: MPI_Comm, nnodes: Out<c_int>, nedges: Out<c_int>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Graphdims_get(comm: MPI_Comm, nnodes: Out<c_int>, nedges: Out<c_int>)
+    raises Raiser::Comm(comm); |process| {
         let graph = graph_of(process.comm(comm)?)?;
         nnodes.set("nnodes", graph.index.len() as c_int)?;
         nedges.set("nedges", graph.edges.len() as c_int)
@@ -55,7 +56,8 @@ entry! {
     }
 
     /// `MPI_Graph_neighbors_count` (§8.5.5).
-    fn MPI_Graph_neighbors_count(comm: MPI_Comm, rank: c_int, nneighbors: Out<c_int>) raises Raiser::Comm(comm); |process| {
+    fn MPI_Graph_neighbors_count(comm: MPI_Comm, rank: c_int, nneighbors: Out<c_int>)
+    raises Raiser::Comm(comm); |process| {
         let graph = graph_of(process.comm(comm)?)?;
         nneighbors.set("nneighbors", graph.neighbors(rank)?.len() as c_int)
     }

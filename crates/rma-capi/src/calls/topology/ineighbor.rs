@@ -64,9 +64,9 @@ forms! {
 
     /// `MPI_Ineighbor_alltoallw` (§8.7.2).
     fn MPI_Ineighbor_alltoallw | MPI_Ineighbor_alltoallw_c(
-        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<MPI_Aint>, sendtypes: In<MPI_Datatype>, recvbuf: Memory,
-        recvcounts: In<Number>, rdispls: In<MPI_Aint>, recvtypes: In<MPI_Datatype>, comm: MPI_Comm,
-        request: Out<MPI_Request>,
+        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<MPI_Aint>, sendtypes: In<MPI_Datatype>,
+        recvbuf: Memory, recvcounts: In<Number>, rdispls: In<MPI_Aint>, recvtypes: In<MPI_Datatype>,
+        comm: MPI_Comm, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;

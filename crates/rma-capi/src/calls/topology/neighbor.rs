@@ -59,8 +59,9 @@ forms! {
 
     /// `MPI_Neighbor_alltoallw` (§8.6.2).
     fn MPI_Neighbor_alltoallw | MPI_Neighbor_alltoallw_c(
-        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<MPI_Aint>, sendtypes: In<MPI_Datatype>, recvbuf: Memory,
-        recvcounts: In<Number>, rdispls: In<MPI_Aint>, recvtypes: In<MPI_Datatype>, comm: MPI_Comm,
+        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<MPI_Aint>, sendtypes: In<MPI_Datatype>,
+        recvbuf: Memory, recvcounts: In<Number>, rdispls: In<MPI_Aint>, recvtypes: In<MPI_Datatype>,
+        comm: MPI_Comm,
     )
     raises Raiser::Comm(comm); |process| {
         let hood = Hood::new(Call::blocking("MPI_Neighbor_alltoallw", process, comm)?)?;

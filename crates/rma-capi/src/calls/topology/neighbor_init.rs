@@ -65,9 +65,9 @@ forms! {
 
     /// `MPI_Neighbor_alltoallw_init` (§8.8.2).
     fn MPI_Neighbor_alltoallw_init | MPI_Neighbor_alltoallw_init_c(
-        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<MPI_Aint>, sendtypes: In<MPI_Datatype>, recvbuf: Memory,
-        recvcounts: In<Number>, rdispls: In<MPI_Aint>, recvtypes: In<MPI_Datatype>, comm: MPI_Comm, info: MPI_Info,
-        request: Out<MPI_Request>,
+        sendbuf: Memory, sendcounts: In<Number>, sdispls: In<MPI_Aint>, sendtypes: In<MPI_Datatype>,
+        recvbuf: Memory, recvcounts: In<Number>, rdispls: In<MPI_Aint>, recvtypes: In<MPI_Datatype>,
+        comm: MPI_Comm, info: MPI_Info, request: Out<MPI_Request>,
     )
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;

@@ -7,7 +7,10 @@ use std::ffi::c_int;
 
 /// Declares the functions; arguments are left where the caller has put them.
 macro_rules! unsupported {
-    (error { $($error:ident)* } code { $($code:ident)* } success { $($success:ident)* } number { $($number:ident)* }) => {
+    (
+        error { $($error:ident)* } code { $($code:ident)* } success { $($success:ident)* }
+        number { $($number:ident)* }
+    ) => {
         $crate::entry::plain! {
             $(
                 #[doc = concat!("`", stringify!($error), "`: not supported.")]

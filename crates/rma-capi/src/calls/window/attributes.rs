@@ -47,7 +47,9 @@ entry! {
         win_delete_attr_fn: DeleteFunction,
         win_keyval: Out<c_int>,
         extra_state: Opaque,
-    ) raises Raiser::None; |_| { create(Kind::Win, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state) }
+    ) raises Raiser::None; |_| {
+        create(Kind::Win, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state)
+    }
 
     /// `MPI_Win_free_keyval` (§7.7.3).
     fn MPI_Win_free_keyval(win_keyval: Out<c_int>) raises Raiser::None; |_| { free(Kind::Win, win_keyval) }

@@ -20,9 +20,23 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first try_put::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win), then put_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
+    raises Raiser::Win(win),
+    first try_put::<EntryPoint, _>(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        win,
+    ),
+    then put_decoded::<EntryPoint, _>(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        win,
+    );
     |_| {
-        put(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
+        put(
+            Origin::new(origin_addr, origin_count, origin_datatype),
+            Target::new(target_rank, target_disp, target_count, target_datatype),
+            win,
+        )
     }
 
     /// `MPI_Get` (§12.3.2).
@@ -30,9 +44,23 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, win: MPI_Win,
     )
-    raises Raiser::Win(win), first try_get::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win), then get_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win);
+    raises Raiser::Win(win),
+    first try_get::<EntryPoint, _>(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        win,
+    ),
+    then get_decoded::<EntryPoint, _>(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        win,
+    );
     |_| {
-        get(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), win)
+        get(
+            Origin::new(origin_addr, origin_count, origin_datatype),
+            Target::new(target_rank, target_disp, target_count, target_datatype),
+            win,
+        )
     }
 
     /// `MPI_Accumulate` (§12.3.4).
@@ -40,9 +68,27 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win), first try_accumulate(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then accumulate_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win);
+    raises Raiser::Win(win),
+    first try_accumulate(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        op,
+        win,
+    )
+    .is_some(),
+    then accumulate_decoded::<EntryPoint, _>(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        op,
+        win,
+    );
     |_| {
-        accumulate(Origin::new(origin_addr, origin_count, origin_datatype), Target::new(target_rank, target_disp, target_count, target_datatype), op, win)
+        accumulate(
+            Origin::new(origin_addr, origin_count, origin_datatype),
+            Target::new(target_rank, target_disp, target_count, target_datatype),
+            op,
+            win,
+        )
     }
 
     /// `MPI_Get_accumulate` (§12.3.4).
@@ -51,7 +97,22 @@ forms! {
         result_count: Number, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint,
         target_count: Number, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     )
-    raises Raiser::Win(win), first try_get_accumulate(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win).is_some(), then get_accumulate_decoded::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Origin::new(result_addr, result_count, result_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win);
+    raises Raiser::Win(win),
+    first try_get_accumulate(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Origin::new(result_addr, result_count, result_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        op,
+        win,
+    )
+    .is_some(),
+    then get_accumulate_decoded::<EntryPoint, _>(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Origin::new(result_addr, result_count, result_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        op,
+        win,
+    );
     |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);
@@ -70,7 +131,22 @@ entry! {
         target_disp: MPI_Aint,
         op: MPI_Op,
         win: MPI_Win,
-    ) raises Raiser::Win(win), first try_fetch_and_op(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win).is_some(), then fetch_and_op_decoded::<EntryPoint>(origin_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), op, win);
+    ) raises Raiser::Win(win),
+    first try_fetch_and_op(
+        origin_addr,
+        result_addr,
+        &Target::new(target_rank, target_disp, 1, datatype),
+        op,
+        win,
+    )
+    .is_some(),
+    then fetch_and_op_decoded::<EntryPoint>(
+        origin_addr,
+        result_addr,
+        &Target::new(target_rank, target_disp, 1, datatype),
+        op,
+        win,
+    );
     |_| {
         let target = Target::new(target_rank, target_disp, 1, datatype);
         fetch_and_op(origin_addr, result_addr, target, op, win)
@@ -85,7 +161,22 @@ entry! {
         target_rank: c_int,
         target_disp: MPI_Aint,
         win: MPI_Win,
-    ) raises Raiser::Win(win), first try_compare_and_swap(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win).is_some(), then compare_and_swap_decoded::<EntryPoint>(origin_addr, compare_addr, result_addr, &Target::new(target_rank, target_disp, 1, datatype), win);
+    ) raises Raiser::Win(win),
+    first try_compare_and_swap(
+        origin_addr,
+        compare_addr,
+        result_addr,
+        &Target::new(target_rank, target_disp, 1, datatype),
+        win,
+    )
+    .is_some(),
+    then compare_and_swap_decoded::<EntryPoint>(
+        origin_addr,
+        compare_addr,
+        result_addr,
+        &Target::new(target_rank, target_disp, 1, datatype),
+        win,
+    );
     |_| {
         let target = Target::new(target_rank, target_disp, 1, datatype);
         compare_and_swap(origin_addr, compare_addr, result_addr, target, win)

@@ -62,7 +62,8 @@ entry! {
             lengths.check("lengths")?;
         }
         let win = get(win)?;
-        let report = target(rank)?.map_or(Ok(UnfinishedReport::default()), |rank| win.inner.unfinished(rank))?;
+        let report =
+            target(rank)?.map_or(Ok(UnfinishedReport::default()), |rank| win.inner.unfinished(rank))?;
         for (place, operation) in report.operations.iter().take(max).enumerate() {
             origins.set_at("origins", place, c_int::try_from(operation.origin.0).unwrap_or(MPI_PROC_NULL))?;
             kinds.set_at("kinds", place, kind(operation.kind))?;
@@ -81,7 +82,8 @@ entry! {
     /// `MPIX_Win_remake`: a window over the memory that this rank has in another one, among the ranks of
     /// `comm`, which all call it. Nothing is copied; the old window stays, and the memory as long as either
     /// of them.
-    fn MPIX_Win_remake(win: MPI_Win, comm: MPI_Comm, newwin: Out<MPI_Win>) raises Raiser::Comm(comm); |process| {
+    fn MPIX_Win_remake(win: MPI_Win, comm: MPI_Comm, newwin: Out<MPI_Win>)
+    raises Raiser::Comm(comm); |process| {
         let wish = || {
             newwin.check("newwin")?;
             let old = get(win)?;
@@ -92,7 +94,8 @@ entry! {
             // SAFETY: the new window keeps the old one's memory, and the program the rest of its promise for that.
             let memory = unsafe { old.inner.local() };
             let unit = u64::try_from(old.facts.disp_unit).unwrap_or(1);
-            Ok(Wish { spec: WindowSpec::Create { memory, unit }, hints: Hints::default(), base: old.facts.base })
+            let spec = WindowSpec::Create { memory, unit };
+            Ok(Wish { spec, hints: Hints::default(), base: old.facts.base })
         };
         let wish = wish();
         let memory_of = get(win).map(Win::memory).unwrap_or_default();

@@ -248,7 +248,10 @@ extern "C" fn rma_guest_serve() -> c_int {
 
 /// Declares functions of the guest: each with the program's call, which errors name, what it tries first, and its slow path.
 macro_rules! for_guest {
-    ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal for $call:ident; |$path:ident| $first:expr, else $slow:expr;)*) => {$(
+    ($(
+        fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal for $call:ident;
+            |$path:ident| $first:expr, else $slow:expr;
+    )*) => {$(
         // SAFETY: a name of this library's own.
         #[unsafe(export_name = $export)]
         unsafe extern "C-unwind" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
@@ -282,22 +285,96 @@ macro_rules! for_guest {
 for_guest! {
     fn put(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_put" for MPI_Put;
         |path| path.try_put(origin.readable_place(len)?, Rank(rank), Disp(disp)),
-        else of_bytes(origin, len, rank, disp, |origin, target| try_put::<EntryPoint, _>(origin, target, place.handle()));
+        else of_bytes(origin, len, rank, disp, |origin, target| {
+            try_put::<EntryPoint, _>(origin, target, place.handle())
+        });
     fn get(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_get" for MPI_Get;
         |path| path.try_get(origin.writable_place(len)?, Rank(rank), Disp(disp)),
-        else of_bytes(origin, len, rank, disp, |origin, target| try_get::<EntryPoint, _>(origin, target, place.handle()));
-    fn accumulate(origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_accumulate" for MPI_Accumulate;
-        |path| if count == 1 { accumulate_one(path, origin, Rank(rank), aim, disp)? } else { accumulate_more(path, origin, count, Rank(rank), aim, disp).is_some() },
-        else MPI_Accumulate::body(origin, count, aim.datatype(), rank as c_int, disp, count, aim.datatype(), aim.op(), place.handle());
-    fn get_accumulate(origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_get_accumulate" for MPI_Get_accumulate;
-        |path| if count == 1 { fetch_one(path, origin, result, aim.peer(), aim, disp)? } else { get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(aim.rank(), disp, count), aim.op()).is_some() },
-        else MPI_Get_accumulate::body(origin, count, aim.datatype(), result, count, aim.datatype(), aim.rank(), disp, count, aim.datatype(), aim.op(), place.handle());
-    fn fetch_and_op(origin: Memory, result: Memory, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_fetch_and_op" for MPI_Fetch_and_op;
+        else of_bytes(origin, len, rank, disp, |origin, target| {
+            try_get::<EntryPoint, _>(origin, target, place.handle())
+        });
+    fn accumulate(
+        origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place
+    ) = "rma_guest_accumulate" for MPI_Accumulate;
+        |path| if count == 1 {
+            accumulate_one(path, origin, Rank(rank), aim, disp)?
+        } else {
+            accumulate_more(path, origin, count, Rank(rank), aim, disp).is_some()
+        },
+        else MPI_Accumulate::body(
+            origin,
+            count,
+            aim.datatype(),
+            rank as c_int,
+            disp,
+            count,
+            aim.datatype(),
+            aim.op(),
+            place.handle(),
+        );
+    fn get_accumulate(
+        origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place
+    ) = "rma_guest_get_accumulate" for MPI_Get_accumulate;
+        |path| if count == 1 {
+            fetch_one(path, origin, result, aim.peer(), aim, disp)?
+        } else {
+            get_accumulate_words(
+                path,
+                &aim.origin(origin, count),
+                &aim.origin(result, count),
+                &aim.target(aim.rank(), disp, count),
+                aim.op(),
+            )
+            .is_some()
+        },
+        else MPI_Get_accumulate::body(
+            origin,
+            count,
+            aim.datatype(),
+            result,
+            count,
+            aim.datatype(),
+            aim.rank(),
+            disp,
+            count,
+            aim.datatype(),
+            aim.op(),
+            place.handle(),
+        );
+    fn fetch_and_op(
+        origin: Memory, result: Memory, rank: u32, aim: Aim, disp: MPI_Aint; place
+    ) = "rma_guest_fetch_and_op" for MPI_Fetch_and_op;
         |path| fetch_one(path, origin, result, Rank(rank), aim, disp)?,
-        else MPI_Fetch_and_op::body(origin, result, aim.datatype(), rank as c_int, disp, aim.op(), place.handle());
-    fn compare_and_swap(origin: Memory, compare: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place) = "rma_guest_compare_and_swap" for MPI_Compare_and_swap;
-        |path| compare_and_swap_on(path, origin, compare, result, aim.element()?, (aim.peer(), at(disp)?)).is_some(),
-        else MPI_Compare_and_swap::body(origin, compare, result, aim.datatype(), aim.rank(), disp, place.handle());
+        else MPI_Fetch_and_op::body(
+            origin,
+            result,
+            aim.datatype(),
+            rank as c_int,
+            disp,
+            aim.op(),
+            place.handle(),
+        );
+    fn compare_and_swap(
+        origin: Memory, compare: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place
+    ) = "rma_guest_compare_and_swap" for MPI_Compare_and_swap;
+        |path| compare_and_swap_on(
+            path,
+            origin,
+            compare,
+            result,
+            aim.element()?,
+            (aim.peer(), at(disp)?),
+        )
+        .is_some(),
+        else MPI_Compare_and_swap::body(
+            origin,
+            compare,
+            result,
+            aim.datatype(),
+            aim.rank(),
+            disp,
+            place.handle(),
+        );
     fn lock(kind: c_int, rank: c_int; place) = "rma_guest_lock" for MPI_Win_lock;
         |path| path.try_lock(lock_kind(kind)?, peer(rank)?),
         else MPI_Win_lock::body(kind, rank, 0, place.handle());
@@ -330,7 +407,10 @@ for_guest! {
 /// Declares functions for calls with requests: each does what is complete as it returns, if the epoch allows requests, and answers whether
 /// it has; else it has done nothing.
 macro_rules! with_ended_request {
-    ($(fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal; |$path:ident| at $rank:expr => $first:expr;)*) => {$(
+    ($(
+        fn $name:ident($($arg:ident: $ty:ty),*; $place:ident) = $export:literal;
+            |$path:ident| at $rank:expr => $first:expr;
+    )*) => {$(
         // SAFETY: a name of this library's own.
         #[unsafe(export_name = $export)]
         unsafe extern "C-unwind" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
@@ -346,8 +426,25 @@ with_ended_request! {
         |path| at Rank(rank) => path.try_put(origin.readable_place(len)?, Rank(rank), Disp(disp));
     fn rget(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_rget";
         |path| at Rank(rank) => path.try_get(origin.writable_place(len)?, Rank(rank), Disp(disp));
-    fn raccumulate(origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place) = "rma_guest_raccumulate";
-        |path| at Rank(rank) => accumulate_words(path, &aim.origin(origin, count), &aim.target(rank as c_int, disp, count), aim.op()).is_some();
-    fn rget_accumulate(origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place) = "rma_guest_rget_accumulate";
-        |path| at aim.peer() => get_accumulate_words(path, &aim.origin(origin, count), &aim.origin(result, count), &aim.target(aim.rank(), disp, count), aim.op()).is_some();
+    fn raccumulate(
+        origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place
+    ) = "rma_guest_raccumulate";
+        |path| at Rank(rank) => accumulate_words(
+            path,
+            &aim.origin(origin, count),
+            &aim.target(rank as c_int, disp, count),
+            aim.op(),
+        )
+        .is_some();
+    fn rget_accumulate(
+        origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place
+    ) = "rma_guest_rget_accumulate";
+        |path| at aim.peer() => get_accumulate_words(
+            path,
+            &aim.origin(origin, count),
+            &aim.origin(result, count),
+            &aim.target(aim.rank(), disp, count),
+            aim.op(),
+        )
+        .is_some();
 }

@@ -21,7 +21,8 @@ entry! {
     }
 
     /// `MPIX_Win_get_num_notify`: how many counters are in use at a rank.
-    fn MPIX_Win_get_num_notify(win: MPI_Win, rank: c_int, num_notify: Out<c_int>) raises Raiser::Win(win); |_| {
+    fn MPIX_Win_get_num_notify(win: MPI_Win, rank: c_int, num_notify: Out<c_int>)
+    raises Raiser::Win(win); |_| {
         num_notify.check("num_notify")?;
         let window = get(win)?;
         let number = target(rank)?.map_or(Ok(0), |rank| window.inner.counters_of(rank))?;
@@ -29,14 +30,16 @@ entry! {
     }
 
     /// `MPIX_Win_get_notify_value`: what a counter of this rank is at.
-    fn MPIX_Win_get_notify_value(win: MPI_Win, notify: c_int, value: Out<MPI_Count>) raises Raiser::Win(win); |_| {
+    fn MPIX_Win_get_notify_value(win: MPI_Win, notify: c_int, value: Out<MPI_Count>)
+    raises Raiser::Win(win); |_| {
         value.check("value")?;
         let at = get(win)?.inner.notifications().value(counter(notify)?)?;
         value.set("value", value_of(at))
     }
 
     /// `MPIX_Win_reset_notify_value`: the same, and it is at zero then, in one step.
-    fn MPIX_Win_reset_notify_value(win: MPI_Win, notify: c_int, value: Out<MPI_Count>) raises Raiser::Win(win); |_| {
+    fn MPIX_Win_reset_notify_value(win: MPI_Win, notify: c_int, value: Out<MPI_Count>)
+    raises Raiser::Win(win); |_| {
         value.check("value")?;
         let at = get(win)?.inner.notifications().take(counter(notify)?)?;
         value.set("value", value_of(at))
@@ -82,10 +85,21 @@ forms! {
         origin_addr: Memory, origin_count: Number, origin_datatype: MPI_Datatype,
         target_rank: c_int, target_disp: MPI_Aint, target_count: Number, target_datatype: MPI_Datatype,
         notify: c_int, win: MPI_Win,
-    ) raises Raiser::Win(win), first try_put_notify::<EntryPoint, _>(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), notify, win);
+    ) raises Raiser::Win(win),
+    first try_put_notify::<EntryPoint, _>(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        notify,
+        win,
+    );
     |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
-        notified::put(origin, Target::new(target_rank, target_disp, target_count, target_datatype), notify, window::get(win)?)
+        notified::put(
+            origin,
+            Target::new(target_rank, target_disp, target_count, target_datatype),
+            notify,
+            window::get(win)?,
+        )
     }
 
     /// `MPIX_Get_notify`.
@@ -95,7 +109,12 @@ forms! {
         notify: c_int, win: MPI_Win,
     ) raises Raiser::Win(win); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
-        notified::get(origin, Target::new(target_rank, target_disp, target_count, target_datatype), notify, window::get(win)?)
+        notified::get(
+            origin,
+            Target::new(target_rank, target_disp, target_count, target_datatype),
+            notify,
+            window::get(win)?,
+        )
     }
 
     /// `MPIX_Accumulate_notify`.
@@ -169,6 +188,10 @@ forms! {
         let result = Origin::new(result_addr, result_count, result_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
-        start(win, request, notified::get_accumulate(origin, result, target, op, notify, window::get(win)?, true)?)
+        start(
+            win,
+            request,
+            notified::get_accumulate(origin, result, target, op, notify, window::get(win)?, true)?,
+        )
     }
 }

@@ -23,7 +23,14 @@ forms! {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         try_requested(request, &target, win, |path| put_at_once(path, &origin, &target)).is_some()
-    }, then put_joins_with_request(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), win, request).is_some(); |_| {
+    },
+    then put_joins_with_request(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        win,
+        request,
+    )
+    .is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
@@ -57,7 +64,15 @@ forms! {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         try_requested(request, &target, win, |path| accumulate_at_once(path, &origin, &target, op)).is_some()
-    }, then accumulate_joins_with_request(&Origin::new(origin_addr, origin_count, origin_datatype), &Target::new(target_rank, target_disp, target_count, target_datatype), op, win, request).is_some(); |_| {
+    },
+    then accumulate_joins_with_request(
+        &Origin::new(origin_addr, origin_count, origin_datatype),
+        &Target::new(target_rank, target_disp, target_count, target_datatype),
+        op,
+        win,
+        request,
+    )
+    .is_some(); |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
         request.check("request")?;
@@ -75,7 +90,10 @@ forms! {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);
         let target = Target::new(target_rank, target_disp, target_count, target_datatype);
-        try_requested(request, &target, win, |path| get_accumulate_at_once(path, &origin, &result, &target, op)).is_some()
+        try_requested(request, &target, win, |path| {
+            get_accumulate_at_once(path, &origin, &result, &target, op)
+        })
+        .is_some()
     }; |_| {
         let origin = Origin::new(origin_addr, origin_count, origin_datatype);
         let result = Origin::new(result_addr, result_count, result_datatype);

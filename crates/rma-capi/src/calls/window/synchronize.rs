@@ -17,10 +17,13 @@ use std::ffi::c_int;
 
 entry! {
     /// `MPI_Win_fence` (§12.5.1).
-    fn MPI_Win_fence(assert: c_int, win: MPI_Win) raises Raiser::Win(win); |_| { observed::<EntryPoint>(win, || get(win)?.inner.fence(assertions(assert)?)) }
+    fn MPI_Win_fence(assert: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {
+        observed::<EntryPoint>(win, || get(win)?.inner.fence(assertions(assert)?))
+    }
 
     /// `MPI_Win_lock` (§12.5.3).
-    fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) raises Raiser::Win(win), first try_lock(lock_type, rank, assert, win).is_some(); |_| {
+    fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win)
+    raises Raiser::Win(win), first try_lock(lock_type, rank, assert, win).is_some(); |_| {
         observed::<EntryPoint>(win, || {
             let win = get(win)?;
             note_lock(win);
@@ -37,7 +40,8 @@ entry! {
     }
 
     /// `MPI_Win_unlock` (§12.5.3).
-    fn MPI_Win_unlock(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first try_unlock(rank, win).is_some(); |_| {
+    fn MPI_Win_unlock(rank: c_int, win: MPI_Win)
+    raises Raiser::Win(win), first try_unlock(rank, win).is_some(); |_| {
         observed::<EntryPoint>(win, || {
             let win = get(win)?;
             target(rank)?.map_or(Ok(()), |rank| win.inner.unlock(rank))
@@ -45,7 +49,8 @@ entry! {
     }
 
     /// `MPI_Win_flush` (§12.5.4).
-    fn MPI_Win_flush(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first try_flush(rank, win).is_some(); |_| {
+    fn MPI_Win_flush(rank: c_int, win: MPI_Win)
+    raises Raiser::Win(win), first try_flush(rank, win).is_some(); |_| {
         observed::<EntryPoint>(win, || {
             let win = get(win)?;
             target(rank)?.map_or(Ok(()), |rank| win.inner.flush(rank))
@@ -53,7 +58,8 @@ entry! {
     }
 
     /// `MPI_Win_flush_local` (§12.5.4).
-    fn MPI_Win_flush_local(rank: c_int, win: MPI_Win) raises Raiser::Win(win), first try_flush(rank, win).is_some(); |_| {
+    fn MPI_Win_flush_local(rank: c_int, win: MPI_Win)
+    raises Raiser::Win(win), first try_flush(rank, win).is_some(); |_| {
         observed::<EntryPoint>(win, || {
             let win = get(win)?;
             target(rank)?.map_or(Ok(()), |rank| win.inner.flush_local(rank))
@@ -61,7 +67,8 @@ entry! {
     }
 
     /// `MPI_Win_lock_all` (§12.5.3).
-    fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) raises Raiser::Win(win), first try_lock_all::<EntryPoint>(assert, win); |_| {
+    fn MPI_Win_lock_all(assert: c_int, win: MPI_Win)
+    raises Raiser::Win(win), first try_lock_all::<EntryPoint>(assert, win); |_| {
         observed::<EntryPoint>(win, || {
             let win = get(win)?;
             note_lock(win);
@@ -70,16 +77,26 @@ entry! {
     }
 
     /// `MPI_Win_unlock_all` (§12.5.3).
-    fn MPI_Win_unlock_all(win: MPI_Win) raises Raiser::Win(win), first try_unlock_all::<EntryPoint>(win); |_| { observed::<EntryPoint>(win, || get(win)?.inner.unlock_all()) }
+    fn MPI_Win_unlock_all(win: MPI_Win)
+    raises Raiser::Win(win), first try_unlock_all::<EntryPoint>(win); |_| {
+        observed::<EntryPoint>(win, || get(win)?.inner.unlock_all())
+    }
 
     /// `MPI_Win_flush_all` (§12.5.4).
-    fn MPI_Win_flush_all(win: MPI_Win) raises Raiser::Win(win), first try_flush_all(win).is_some(); |_| { observed::<EntryPoint>(win, || get(win)?.inner.flush_all()) }
+    fn MPI_Win_flush_all(win: MPI_Win) raises Raiser::Win(win), first try_flush_all(win).is_some(); |_| {
+        observed::<EntryPoint>(win, || get(win)?.inner.flush_all())
+    }
 
     /// `MPI_Win_flush_local_all` (§12.5.4).
-    fn MPI_Win_flush_local_all(win: MPI_Win) raises Raiser::Win(win), first try_flush_all(win).is_some(); |_| { observed::<EntryPoint>(win, || get(win)?.inner.flush_local_all()) }
+    fn MPI_Win_flush_local_all(win: MPI_Win)
+    raises Raiser::Win(win), first try_flush_all(win).is_some(); |_| {
+        observed::<EntryPoint>(win, || get(win)?.inner.flush_local_all())
+    }
 
     /// `MPI_Win_sync` (§12.5.4).
-    fn MPI_Win_sync(win: MPI_Win) raises Raiser::Win(win), first try_sync(win).is_some(); |_| { get(win)?.inner.sync() }
+    fn MPI_Win_sync(win: MPI_Win) raises Raiser::Win(win), first try_sync(win).is_some(); |_| {
+        get(win)?.inner.sync()
+    }
 
     /// `MPI_Win_start` (§12.5.2).
     fn MPI_Win_start(group: MPI_Group, assert: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {
@@ -90,7 +107,9 @@ entry! {
     }
 
     /// `MPI_Win_complete` (§12.5.2).
-    fn MPI_Win_complete(win: MPI_Win) raises Raiser::Win(win); |_| { observed::<EntryPoint>(win, || get(win)?.inner.complete()) }
+    fn MPI_Win_complete(win: MPI_Win) raises Raiser::Win(win); |_| {
+        observed::<EntryPoint>(win, || get(win)?.inner.complete())
+    }
 
     /// `MPI_Win_post` (§12.5.2).
     fn MPI_Win_post(group: MPI_Group, assert: c_int, win: MPI_Win) raises Raiser::Win(win); |_| {
@@ -101,7 +120,9 @@ entry! {
     }
 
     /// `MPI_Win_wait` (§12.5.2).
-    fn MPI_Win_wait(win: MPI_Win) raises Raiser::Win(win); |_| { observed::<EntryPoint>(win, || get(win)?.inner.wait()) }
+    fn MPI_Win_wait(win: MPI_Win) raises Raiser::Win(win); |_| {
+        observed::<EntryPoint>(win, || get(win)?.inner.wait())
+    }
 
     /// `MPI_Win_test` (§12.5.2).
     fn MPI_Win_test(win: MPI_Win, flag: Out<c_int>) raises Raiser::Win(win); |_| {
