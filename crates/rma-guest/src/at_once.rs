@@ -28,7 +28,7 @@ static LOCKS: [AtomicI32; 2] = [const { AtomicI32::new(c_int::MIN) }; 2];
 
 /// Declares functions of the library, whose addresses are all looked up at the start.
 macro_rules! of_library {
-    ($(fn $name:ident = $text:literal($($arg:ident: $ty:ty),*);)*) => {
+    ($(fn $name:ident = $text:literal($($arg:ident: $ty:ty),* $(,)?);)*) => {
         mod address {
             use super::*;
             $(#[allow(non_upper_case_globals)] // the function's name
@@ -48,7 +48,8 @@ macro_rules! of_library {
                     type Function = unsafe extern "C-unwind" fn($($ty),*) -> c_int;
                     // SAFETY: no window has a place before `open` has found all functions, each of which has this type.
                     unsafe {
-                        let function = std::mem::transmute::<*mut c_void, Function>(address::$name.load(Relaxed));
+                        let function =
+                            std::mem::transmute::<*mut c_void, Function>(address::$name.load(Relaxed));
                         function($($arg),*)
                     }
                 }
@@ -58,12 +59,23 @@ macro_rules! of_library {
 }
 
 of_library! {
-    fn put = c"rma_guest_put"(origin: *const c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place);
+    fn put = c"rma_guest_put"(
+        origin: *const c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place,
+    );
     fn get = c"rma_guest_get"(origin: *mut c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place);
-    fn accumulate = c"rma_guest_accumulate"(origin: *const c_void, count: c_int, rank: c_int, step: u64, disp: Aint, place: &'static Place);
-    fn get_accumulate = c"rma_guest_get_accumulate"(origin: *const c_void, result: *mut c_void, count: c_int, aim: u64, disp: Aint, place: &'static Place);
-    fn fetch_and_op = c"rma_guest_fetch_and_op"(origin: *const c_void, result: *mut c_void, rank: c_int, step: u64, disp: Aint, place: &'static Place);
-    fn compare_and_swap = c"rma_guest_compare_and_swap"(origin: *const c_void, compare: *const c_void, result: *mut c_void, aim: u64, disp: Aint, place: &'static Place);
+    fn accumulate = c"rma_guest_accumulate"(
+        origin: *const c_void, count: c_int, rank: c_int, step: u64, disp: Aint, place: &'static Place,
+    );
+    fn get_accumulate = c"rma_guest_get_accumulate"(
+        origin: *const c_void, result: *mut c_void, count: c_int, aim: u64, disp: Aint, place: &'static Place,
+    );
+    fn fetch_and_op = c"rma_guest_fetch_and_op"(
+        origin: *const c_void, result: *mut c_void, rank: c_int, step: u64, disp: Aint, place: &'static Place,
+    );
+    fn compare_and_swap = c"rma_guest_compare_and_swap"(
+        origin: *const c_void, compare: *const c_void, result: *mut c_void, aim: u64, disp: Aint,
+        place: &'static Place,
+    );
     fn lock = c"rma_guest_lock"(kind: c_int, rank: c_int, place: &'static Place);
     fn unlock = c"rma_guest_unlock"(rank: c_int, place: &'static Place);
     fn flush = c"rma_guest_flush"(rank: c_int, place: &'static Place);
@@ -73,10 +85,18 @@ of_library! {
     fn lock_all = c"rma_guest_lock_all"(place: &'static Place);
     fn unlock_all = c"rma_guest_unlock_all"(place: &'static Place);
     fn sync = c"rma_guest_sync"(place: &'static Place);
-    fn rput = c"rma_guest_rput"(origin: *const c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place);
-    fn rget = c"rma_guest_rget"(origin: *mut c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place);
-    fn raccumulate = c"rma_guest_raccumulate"(origin: *const c_void, count: c_int, rank: c_int, step: u64, disp: Aint, place: &'static Place);
-    fn rget_accumulate = c"rma_guest_rget_accumulate"(origin: *const c_void, result: *mut c_void, count: c_int, aim: u64, disp: Aint, place: &'static Place);
+    fn rput = c"rma_guest_rput"(
+        origin: *const c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place,
+    );
+    fn rget = c"rma_guest_rget"(
+        origin: *mut c_void, len: u64, rank: c_int, disp: Aint, place: &'static Place,
+    );
+    fn raccumulate = c"rma_guest_raccumulate"(
+        origin: *const c_void, count: c_int, rank: c_int, step: u64, disp: Aint, place: &'static Place,
+    );
+    fn rget_accumulate = c"rma_guest_rget_accumulate"(
+        origin: *const c_void, result: *mut c_void, count: c_int, aim: u64, disp: Aint, place: &'static Place,
+    );
 }
 
 /// Looks all functions up; says whether they are there, as they are in a library of the same build.

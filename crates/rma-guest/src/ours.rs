@@ -35,29 +35,41 @@ pub(crate) const PROC_NULL: c_int = -3;
 declare! { of_own:
     fn start = c"rma_guest_start"(rank: c_int, size: c_int, gather: Gather, state: *mut c_void, raise: Raise);
     fn rma_serve = c"rma_guest_serve"();
-    fn init_thread = c"PMPI_Init_thread"(argc: *mut c_void, argv: *mut c_void, asked: c_int, provided: *mut c_int);
+    fn init_thread = c"PMPI_Init_thread"(
+        argc: *mut c_void, argv: *mut c_void, asked: c_int, provided: *mut c_int,
+    );
     fn finalize = c"PMPI_Finalize"();
     fn error_class = c"PMPI_Error_class"(code: c_int, class: *mut c_int);
     fn error_string = c"PMPI_Error_string"(code: c_int, text: *mut c_char, len: *mut c_int);
     fn comm_set_errhandler = c"PMPI_Comm_set_errhandler"(comm: Handle, handler: Handle);
     fn comm_group = c"PMPI_Comm_group"(comm: Handle, group: *mut Handle);
     fn comm_size = c"PMPI_Comm_size"(comm: Handle, size: *mut c_int);
-    fn group_translate_ranks = c"PMPI_Group_translate_ranks"(from: Handle, n: c_int, ranks: *const c_int, to: Handle, answers: *mut c_int);
-    fn allreduce = c"PMPI_Allreduce"(mine: *const c_void, all: *mut c_void, n: c_int, kind: Handle, op: Handle, comm: Handle);
-    fn comm_create_group = c"PMPI_Comm_create_group"(comm: Handle, group: Handle, tag: c_int, new: *mut Handle);
+    fn group_translate_ranks = c"PMPI_Group_translate_ranks"(
+        from: Handle, n: c_int, ranks: *const c_int, to: Handle, answers: *mut c_int,
+    );
+    fn allreduce = c"PMPI_Allreduce"(
+        mine: *const c_void, all: *mut c_void, n: c_int, kind: Handle, op: Handle, comm: Handle,
+    );
+    fn comm_create_group = c"PMPI_Comm_create_group"(
+        comm: Handle, group: Handle, tag: c_int, new: *mut Handle,
+    );
     fn comm_free = c"PMPI_Comm_free"(comm: *mut Handle);
     fn group_incl = c"PMPI_Group_incl"(group: Handle, n: c_int, ranks: *const c_int, new: *mut Handle);
     fn group_free = c"PMPI_Group_free"(group: *mut Handle);
     fn info_create = c"PMPI_Info_create"(info: *mut Handle);
     fn info_free = c"PMPI_Info_free"(info: *mut Handle);
     fn info_set = c"PMPI_Info_set"(info: Handle, key: *const c_char, value: *const c_char);
-    fn info_get = c"PMPI_Info_get"(info: Handle, key: *const c_char, room: c_int, value: *mut c_char, flag: *mut c_int);
+    fn info_get = c"PMPI_Info_get"(
+        info: Handle, key: *const c_char, room: c_int, value: *mut c_char, flag: *mut c_int,
+    );
     fn info_get_nkeys = c"PMPI_Info_get_nkeys"(info: Handle, n: *mut c_int);
     fn info_get_nthkey = c"PMPI_Info_get_nthkey"(info: Handle, n: c_int, key: *mut c_char);
     fn win_set_errhandler = c"PMPI_Win_set_errhandler"(win: Handle, handler: Handle);
     fn win_get_attr = c"PMPI_Win_get_attr"(win: Handle, key: c_int, value: *mut c_void, flag: *mut c_int);
     fn win_free = c"PMPI_Win_free"(win: *mut Handle);
-    fn shared_query = c"PMPI_Win_shared_query"(win: Handle, rank: c_int, size: *mut Aint, unit: *mut c_int, base: *mut c_void);
+    fn shared_query = c"PMPI_Win_shared_query"(
+        win: Handle, rank: c_int, size: *mut Aint, unit: *mut c_int, base: *mut c_void,
+    );
     fn iprobe = c"PMPI_Iprobe"(from: c_int, tag: c_int, comm: Handle, flag: *mut c_int, status: *mut c_void);
     fn test = c"PMPI_Test"(request: *mut Handle, flag: *mut c_int, status: *mut c_void);
     fn request_free = c"PMPI_Request_free"(request: *mut Handle);
@@ -65,16 +77,38 @@ declare! { of_own:
     fn type_free = c"PMPI_Type_free"(kind: *mut Handle);
     fn type_dup = c"PMPI_Type_dup"(old: Handle, new: *mut Handle);
     fn type_contiguous = c"PMPI_Type_contiguous_c"(n: Count, old: Handle, new: *mut Handle);
-    fn type_vector = c"PMPI_Type_vector_c"(n: Count, len: Count, stride: Count, old: Handle, new: *mut Handle);
-    fn type_create_hvector = c"PMPI_Type_create_hvector_c"(n: Count, len: Count, stride: Count, old: Handle, new: *mut Handle);
-    fn type_indexed = c"PMPI_Type_indexed_c"(n: Count, lens: *const Count, at: *const Count, old: Handle, new: *mut Handle);
-    fn type_create_hindexed = c"PMPI_Type_create_hindexed_c"(n: Count, lens: *const Count, at: *const Count, old: Handle, new: *mut Handle);
-    fn type_create_indexed_block = c"PMPI_Type_create_indexed_block_c"(n: Count, len: Count, at: *const Count, old: Handle, new: *mut Handle);
-    fn type_create_hindexed_block = c"PMPI_Type_create_hindexed_block_c"(n: Count, len: Count, at: *const Count, old: Handle, new: *mut Handle);
-    fn type_create_struct = c"PMPI_Type_create_struct_c"(n: Count, lens: *const Count, at: *const Count, olds: *const Handle, new: *mut Handle);
-    fn type_create_subarray = c"PMPI_Type_create_subarray_c"(dims: c_int, sizes: *const Count, parts: *const Count, starts: *const Count, order: c_int, old: Handle, new: *mut Handle);
-    fn type_create_darray = c"PMPI_Type_create_darray_c"(size: c_int, rank: c_int, dims: c_int, sizes: *const Count, distributions: *const c_int, arguments: *const c_int, processes: *const c_int, order: c_int, old: Handle, new: *mut Handle);
-    fn type_create_resized = c"PMPI_Type_create_resized_c"(old: Handle, lb: Count, extent: Count, new: *mut Handle);
+    fn type_vector = c"PMPI_Type_vector_c"(
+        n: Count, len: Count, stride: Count, old: Handle, new: *mut Handle,
+    );
+    fn type_create_hvector = c"PMPI_Type_create_hvector_c"(
+        n: Count, len: Count, stride: Count, old: Handle, new: *mut Handle,
+    );
+    fn type_indexed = c"PMPI_Type_indexed_c"(
+        n: Count, lens: *const Count, at: *const Count, old: Handle, new: *mut Handle,
+    );
+    fn type_create_hindexed = c"PMPI_Type_create_hindexed_c"(
+        n: Count, lens: *const Count, at: *const Count, old: Handle, new: *mut Handle,
+    );
+    fn type_create_indexed_block = c"PMPI_Type_create_indexed_block_c"(
+        n: Count, len: Count, at: *const Count, old: Handle, new: *mut Handle,
+    );
+    fn type_create_hindexed_block = c"PMPI_Type_create_hindexed_block_c"(
+        n: Count, len: Count, at: *const Count, old: Handle, new: *mut Handle,
+    );
+    fn type_create_struct = c"PMPI_Type_create_struct_c"(
+        n: Count, lens: *const Count, at: *const Count, olds: *const Handle, new: *mut Handle,
+    );
+    fn type_create_subarray = c"PMPI_Type_create_subarray_c"(
+        dims: c_int, sizes: *const Count, parts: *const Count, starts: *const Count, order: c_int,
+        old: Handle, new: *mut Handle,
+    );
+    fn type_create_darray = c"PMPI_Type_create_darray_c"(
+        size: c_int, rank: c_int, dims: c_int, sizes: *const Count, distributions: *const c_int,
+        arguments: *const c_int, processes: *const c_int, order: c_int, old: Handle, new: *mut Handle,
+    );
+    fn type_create_resized = c"PMPI_Type_create_resized_c"(
+        old: Handle, lb: Count, extent: Count, new: *mut Handle,
+    );
 }
 
 /// Has the library write what it needs of a window in a call at once; says whether it has.

@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 
 /// Functions that look once.
 macro_rules! asking {
-    ($(fn $name:ident($count:ident, $requests:ident $(, $arg:ident: $ty:ty)*);)*) => {
+    ($(fn $name:ident($count:ident, $requests:ident $(, $arg:ident: $ty:ty)* $(,)?);)*) => {
         entry! {$(
             fn $name($count: c_int, $requests: *mut c_void $(, $arg: $ty)*); |host, own| {
                 if is_any_under_way() && $count > 0 {
@@ -31,7 +31,9 @@ asking! {
     fn MPI_Testsome(count, requests, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void);
     fn MPI_Request_get_status_all(count, requests, flag: *mut c_int, statuses: *mut c_void);
     fn MPI_Request_get_status_any(count, requests, index: *mut c_int, flag: *mut c_int, status: *mut c_void);
-    fn MPI_Request_get_status_some(count, requests, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void);
+    fn MPI_Request_get_status_some(
+        count, requests, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void,
+    );
 }
 
 /// Whether the host's own wait is not enough.
@@ -111,7 +113,9 @@ entry! {
     }
 
     /// `MPI_Waitsome`.
-    fn MPI_Waitsome(count: c_int, requests: *mut c_void, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void); |host, own| {
+    fn MPI_Waitsome(
+        count: c_int, requests: *mut c_void, done: *mut c_int, indices: *mut c_int, statuses: *mut c_void,
+    ); |host, own| {
         if !is_by_looks() || done.is_null() {
             return host(count, requests, done, indices, statuses);
         }

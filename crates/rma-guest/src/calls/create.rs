@@ -10,10 +10,15 @@ use std::ffi::{c_int, c_void};
 
 /// A function that makes a window with the library, if windows on the communicator are the library's.
 macro_rules! making {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* ; $info:ident, $comm:ident $(, $base:ident)?);)*) => {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident($($arg:ident: $ty:ty),* ; $info:ident, $comm:ident $(, $base:ident)?);
+    )*) => {
         entry! {$(
             $(#[$meta])*
-            fn $name($($arg: $ty,)* $info: Handle, $comm: Handle, $($base: *mut c_void,)? win: *mut c_void); |host, own| {
+            fn $name(
+                $($arg: $ty,)* $info: Handle, $comm: Handle, $($base: *mut c_void,)? win: *mut c_void,
+            ); |host, own| {
                 let Some(comm) = communicator::find($comm) else {
                     return host($($arg,)* $info, $comm, $($base,)? win);
                 };

@@ -61,11 +61,16 @@ unsafe fn note(
 
 /// Constructors of one datatype in their two forms, with the numbers and counts of a recipe. An address is as long as a count.
 macro_rules! constructors {
-    ($(fn $narrow:ident | $wide:ident($($arg:ident: $ty:ty),*) $combiner:ident $numbers:tt $counts:tt;)*) => {
+    ($(
+        fn $narrow:ident | $wide:ident($($arg:ident: $ty:ty),* $(,)?) $combiner:ident $numbers:tt $counts:tt;
+    )*) => {
         constructors! { @form narrow, c_int; $(fn $narrow($($arg: $ty),*) $combiner $numbers $counts;)* }
         constructors! { @form wide, Count; $(fn $wide($($arg: $ty),*) $combiner $numbers $counts;)* }
     };
-    (@form $form:ident, $number:ty; $(fn $name:ident($($arg:ident: $ty:ty),*) $combiner:ident $numbers:tt $counts:tt;)*) => {
+    (
+        @form $form:ident, $number:ty;
+        $(fn $name:ident($($arg:ident: $ty:ty),*) $combiner:ident $numbers:tt $counts:tt;)*
+    ) => {
         mod $form {
             use super::*;
 
@@ -94,14 +99,26 @@ constructors! {
         Indexed [] [one(n), many(lens, n), many(at, n)];
     fn MPI_Type_create_hindexed | MPI_Type_create_hindexed_c(n: Number, lens: *const Number, at: *const Count)
         Hindexed [] [one(n), many(lens, n), many(at, n)];
-    fn MPI_Type_create_indexed_block | MPI_Type_create_indexed_block_c(n: Number, len: Number, at: *const Number)
+    fn MPI_Type_create_indexed_block | MPI_Type_create_indexed_block_c(
+        n: Number, len: Number, at: *const Number,
+    )
         IndexedBlock [] [one(n), one(len), many(at, n)];
-    fn MPI_Type_create_hindexed_block | MPI_Type_create_hindexed_block_c(n: Number, len: Number, at: *const Count)
+    fn MPI_Type_create_hindexed_block | MPI_Type_create_hindexed_block_c(
+        n: Number, len: Number, at: *const Count,
+    )
         HindexedBlock [] [one(n), one(len), many(at, n)];
-    fn MPI_Type_create_subarray | MPI_Type_create_subarray_c(dims: c_int, sizes: *const Number, parts: *const Number, starts: *const Number, order: c_int)
+    fn MPI_Type_create_subarray | MPI_Type_create_subarray_c(
+        dims: c_int, sizes: *const Number, parts: *const Number, starts: *const Number, order: c_int,
+    )
         Subarray [&[dims, order]] [many(sizes, dims), many(parts, dims), many(starts, dims)];
-    fn MPI_Type_create_darray | MPI_Type_create_darray_c(size: c_int, rank: c_int, dims: c_int, sizes: *const Number, distributions: *const c_int, arguments: *const c_int, processes: *const c_int, order: c_int)
-        Darray [&[size, rank, dims], array(distributions, dims), array(arguments, dims), array(processes, dims), &[order]]
+    fn MPI_Type_create_darray | MPI_Type_create_darray_c(
+        size: c_int, rank: c_int, dims: c_int, sizes: *const Number, distributions: *const c_int,
+        arguments: *const c_int, processes: *const c_int, order: c_int,
+    )
+        Darray [
+            &[size, rank, dims], array(distributions, dims), array(arguments, dims), array(processes, dims),
+            &[order],
+        ]
         [many(sizes, dims)];
 }
 
@@ -112,7 +129,9 @@ macro_rules! structures {
             use super::*;
 
             entry! {
-                fn $name(n: $number, lens: *const $number, at: *const Count, olds: *const c_void, new: *mut c_void); |host, own| {
+                fn $name(
+                    n: $number, lens: *const $number, at: *const Count, olds: *const c_void, new: *mut c_void,
+                ); |host, own| {
                     let code = host(n, lens, at, olds, new);
                     if code == 0 && is_running() {
                         let len = usize::try_from(n).unwrap_or_default();
@@ -185,7 +204,10 @@ entry! {
     }
 
     /// `MPI_Type_get_contents`.
-    fn MPI_Type_get_contents(kind: Handle, numbers: c_int, addresses: c_int, kinds: c_int, n: *mut c_int, a: *mut Aint, k: *mut c_void); |host, own| {
+    fn MPI_Type_get_contents(
+        kind: Handle, numbers: c_int, addresses: c_int, kinds: c_int, n: *mut c_int, a: *mut Aint,
+        k: *mut c_void,
+    ); |host, own| {
         let code = host(kind, numbers, addresses, kinds, n, a, k);
         if code == 0 && is_running() {
             datatype::note_contents(kind, k);
@@ -194,7 +216,10 @@ entry! {
     }
 
     /// `MPI_Type_get_contents_c`.
-    fn MPI_Type_get_contents_c(kind: Handle, numbers: Count, addresses: Count, counts: Count, kinds: Count, n: *mut c_int, a: *mut Aint, c: *mut Count, k: *mut c_void); |host, own| {
+    fn MPI_Type_get_contents_c(
+        kind: Handle, numbers: Count, addresses: Count, counts: Count, kinds: Count, n: *mut c_int,
+        a: *mut Aint, c: *mut Count, k: *mut c_void,
+    ); |host, own| {
         let code = host(kind, numbers, addresses, counts, kinds, n, a, c, k);
         if code == 0 && is_running() {
             datatype::note_contents(kind, k);

@@ -2,7 +2,10 @@
 
 /// A function of the host that is there by both names. In the body `host` and `own` call the host's and the library's.
 macro_rules! entry {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?); |$host:ident, $own:ident| $body:block)*) => {$(
+    ($(
+        $(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?);
+        |$host:ident, $own:ident| $body:block
+    )*) => {$(
         $(#[$meta])*
         #[allow(non_snake_case, clippy::too_many_arguments)] // the standard's name, and its arguments
         mod $name {
@@ -22,7 +25,8 @@ macro_rules! entry {
             unsafe fn host($($arg: $ty),*) -> std::ffi::c_int {
                 static SYMBOL: $crate::library::Symbol = $crate::library::Symbol::of_host(NAME);
                 // SAFETY: the host's function of this name has this type.
-                let function = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
+                let function =
+                    unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
                 // SAFETY: with arguments of the host.
                 unsafe { function($($arg),*) }
             }
@@ -32,7 +36,8 @@ macro_rules! entry {
             unsafe fn own($($arg: $ty),*) -> std::ffi::c_int {
                 static SYMBOL: $crate::library::Symbol = $crate::library::Symbol::of_own(NAME);
                 // SAFETY: the library's function of this name has this type.
-                let function = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
+                let function =
+                    unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
                 // SAFETY: with arguments of the library.
                 unsafe { function($($arg),*) }
             }
@@ -70,7 +75,9 @@ macro_rules! first_at_once {
             fn $name($($arg: $ty,)* $win: $crate::arguments::Window); |host, own| {
                 #[cold]
                 #[inline(never)]
-                unsafe extern "C-unwind" fn slow_path($($arg: $ty,)* $win: $crate::arguments::Window) -> std::ffi::c_int {
+                unsafe extern "C-unwind" fn slow_path(
+                    $($arg: $ty,)* $win: $crate::arguments::Window,
+                ) -> std::ffi::c_int {
                     // SAFETY: the program's arguments, as the standard has them for this function.
                     unsafe { $crate::calls::translated!($win, self::host, self::own, $($arg),*) }
                 }

@@ -16,7 +16,9 @@ entry! {
     }
 
     /// `MPI_Init_thread`.
-    fn MPI_Init_thread(argc: *mut c_void, argv: *mut c_void, asked: c_int, provided: *mut c_int); |host, own| {
+    fn MPI_Init_thread(
+        argc: *mut c_void, argv: *mut c_void, asked: c_int, provided: *mut c_int,
+    ); |host, own| {
         start::prepare();
         let code = host(argc, argv, asked, provided);
         if code == 0 {

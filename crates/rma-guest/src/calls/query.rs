@@ -15,7 +15,9 @@ use std::ffi::{c_int, c_void};
 
 entry! {
     /// `MPI_Win_shared_query`.
-    fn MPI_Win_shared_query(win: Handle, rank: Rank, size: *mut Aint, unit: *mut c_int, base: *mut c_void); |host, own| {
+    fn MPI_Win_shared_query(
+        win: Handle, rank: Rank, size: *mut Aint, unit: *mut c_int, base: *mut c_void,
+    ); |host, own| {
         match find(win) {
             None => host(win, rank, size, unit, base),
             Some(window) => match rank.own(window) {
@@ -26,7 +28,9 @@ entry! {
     }
 
     /// `MPI_Win_shared_query_c`.
-    fn MPI_Win_shared_query_c(win: Handle, rank: Rank, size: *mut Aint, unit: *mut Aint, base: *mut c_void); |host, own| {
+    fn MPI_Win_shared_query_c(
+        win: Handle, rank: Rank, size: *mut Aint, unit: *mut Aint, base: *mut c_void,
+    ); |host, own| {
         match find(win) {
             None => host(win, rank, size, unit, base),
             Some(window) => match rank.own(window) {
@@ -75,7 +79,8 @@ entry! {
                     Err(code) => return settle(win, code),
                 };
                 if value.is_null() {
-                    return Failure::new(crate::errors::ERR_ARG, "attribute_val is null").raise_at_window(handle(win));
+                    return Failure::new(crate::errors::ERR_ARG, "attribute_val is null")
+                        .raise_at_window(handle(win));
                 }
                 store(value, found);
                 store(flag.cast(), as_flag(true));

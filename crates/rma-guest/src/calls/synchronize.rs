@@ -17,7 +17,9 @@ on_window! {
 }
 
 first_at_once! {
-    fn MPI_Win_lock(kind: LockType, rank: Rank, assert: Assert; win) at_once::lock(kind, rank, assert.0, win.0);
+    fn MPI_Win_lock(
+        kind: LockType, rank: Rank, assert: Assert; win
+    ) at_once::lock(kind, rank, assert.0, win.0);
     fn MPI_Win_unlock(rank: Rank; win) at_once::unlock(rank, win.0);
     fn MPI_Win_lock_all(assert: Assert; win) at_once::lock_all(assert.0, win.0);
     fn MPI_Win_unlock_all(; win) at_once::unlock_all(win.0);

@@ -23,7 +23,9 @@ entry! {
     }
 
     /// `MPI_Recv`.
-    fn MPI_Recv(to: *mut c_void, n: c_int, kind: Handle, from: c_int, tag: c_int, comm: Handle, status: *mut c_void); |host, own| {
+    fn MPI_Recv(
+        to: *mut c_void, n: c_int, kind: Handle, from: c_int, tag: c_int, comm: Handle, status: *mut c_void,
+    ); |host, own| {
         // MPICH 4.0 answers another status where such a receive has a request.
         if !is_any() || from == the_host().constants.proc_null {
             return host(to, n, kind, from, tag, comm, status);
@@ -44,7 +46,9 @@ entry! {
     }
 
     /// `MPI_Mprobe`.
-    fn MPI_Mprobe(from: c_int, tag: c_int, comm: Handle, message: *mut c_void, status: *mut c_void); |host, own| {
+    fn MPI_Mprobe(
+        from: c_int, tag: c_int, comm: Handle, message: *mut c_void, status: *mut c_void,
+    ); |host, own| {
         if !is_any() {
             return host(from, tag, comm, message, status);
         }
