@@ -31,7 +31,10 @@ pub enum TypeClass {
 }
 
 macro_rules! basic_types {
-    ($($name:ident = $code:literal, $text:literal, $class:ident, $size:literal / $extent:literal / $align:literal, $doc:literal;)*) => {
+    ($(
+        $name:ident = $code:literal, $text:literal, $class:ident,
+        $size:literal / $extent:literal / $align:literal, $doc:literal;
+    )*) => {
         /// A basic type of the target's elements (MPI 3.1 §11.3.4: the type an accumulate's datatypes consist of).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]

@@ -53,7 +53,10 @@ pub(crate) trait Number:
 }
 
 macro_rules! functions {
-    ($($name:ident($current:ident, $operand:ident) = $value:expr $(, in hardware by $step:ident)? $(, many by $fold:expr)?;)*) => {$(
+    ($(
+        $name:ident($current:ident, $operand:ident) = $value:expr
+        $(, in hardware by $step:ident)? $(, many by $fold:expr)?;
+    )*) => {$(
         pub(crate) struct $name;
 
         impl<W: Number> Function<W> for $name {
@@ -75,12 +78,15 @@ macro_rules! functions {
 }
 
 functions! {
-    Sum(current, operand) = current.sum(operand), in hardware by fetch_add, many by Fold::Add(unsigned(W::SIZE));
+    Sum(current, operand) = current.sum(operand),
+        in hardware by fetch_add, many by Fold::Add(unsigned(W::SIZE));
     Product(current, operand) = current.product(operand), many by Fold::Multiply(unsigned(W::SIZE));
     Minimum(current, operand) = current.min(operand), many by Fold::Minimum(unsigned(W::SIZE));
     Maximum(current, operand) = current.max(operand), many by Fold::Maximum(unsigned(W::SIZE));
-    SignedMinimum(current, operand) = if operand.is_below_signed(current) { operand } else { current }, many by Fold::Minimum(signed(W::SIZE));
-    SignedMaximum(current, operand) = if current.is_below_signed(operand) { operand } else { current }, many by Fold::Maximum(signed(W::SIZE));
+    SignedMinimum(current, operand) = if operand.is_below_signed(current) { operand } else { current },
+        many by Fold::Minimum(signed(W::SIZE));
+    SignedMaximum(current, operand) = if current.is_below_signed(operand) { operand } else { current },
+        many by Fold::Maximum(signed(W::SIZE));
     FloatSum(current, operand) = current.float_sum(operand), many by Fold::Add(float(W::SIZE));
     FloatProduct(current, operand) = current.float_product(operand), many by Fold::Multiply(float(W::SIZE));
     FloatMinimum(current, operand) = current.float_minimum(operand), many by Fold::Minimum(float(W::SIZE));

@@ -167,7 +167,10 @@ macro_rules! single_at {
 /// one is no number. So of two that are equal the bits that both have, or either has, decide, which
 /// distinguishes zeros; and where the operand is no number what was there stays.
 macro_rules! extreme {
-    ($v:literal, $current:literal, $operand:literal, $extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
+    (
+        $v:literal, $current:literal, $operand:literal, $extreme:literal, $range:literal, $choice:literal,
+        $compare:literal, $bits:literal, $move:literal
+    ) => {
         concat!(
             concat!($extreme, " ", $v, "15, ", $v, $current, ", ", $v, $operand, "\n"),
             concat!($compare, " k2, ", $v, $current, ", ", $v, $operand, ", 0\n"),
@@ -193,7 +196,10 @@ macro_rules! four_extremes {
 /// signals come in, or two that are no numbers meet, the result is no number, and both are made by
 /// [`extreme`] instead, in [`two_extremes_aside`].
 macro_rules! two_extremes {
-    ($v:literal, $first:literal, $second:literal, $aside:literal, $back:literal, $extreme:literal, $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal) => {
+    (
+        $v:literal, $first:literal, $second:literal, $aside:literal, $back:literal, $extreme:literal,
+        $range:literal, $choice:literal, $compare:literal, $bits:literal, $move:literal
+    ) => {
         concat!(
             concat!("vmovdqu64 ", $v, "0, [{to}", $first, "]\n"),
             concat!($range, " ", $v, "8, ", $v, "0, [{from}", $first, "], ", $choice, "\n"),
@@ -286,7 +292,8 @@ macro_rules! combine {
                     "vzeroupper",
                     $aside!($v, $($part),*),
                     "9:",
-                    to = inout(reg) to => _, from = inout(reg) from => _, left = inout(reg) len => _, mask = in(reg) mask,
+                    to = inout(reg) to => _, from = inout(reg) from => _, left = inout(reg) len => _,
+                    mask = in(reg) mask,
                     one = const $width.bytes(), two = const 2 * $width.bytes(),
                     three = const 3 * $width.bytes(), four = const 4 * $width.bytes(),
                     out("k1") _, out("k2") _, out("k3") _,

@@ -59,9 +59,10 @@ macro_rules! check_integers {
     ($($number:ident $lane:ident;)*) => {$(
         let middle = <$number>::MAX / 2;
         let values = [
-            0, 1, 2, 3, <$number>::MAX, <$number>::MAX - 1, <$number>::MIN, <$number>::MIN + 1, middle, middle + 1,
-            100, 0x5a, 0x6b_6b_6b_6b_6b_6b_6b_6b_u64 as $number, 0xb6_b6_b6_b6_12_34_b6_b6_u64 as $number,
-            0x8000_0000_u64 as $number, 0x7fff_ffff_u64 as $number, 0x1_0000_0000_u64 as $number, 0x8000_u64 as $number,
+            0, 1, 2, 3, <$number>::MAX, <$number>::MAX - 1, <$number>::MIN, <$number>::MIN + 1, middle,
+            middle + 1, 100, 0x5a, 0x6b_6b_6b_6b_6b_6b_6b_6b_u64 as $number,
+            0xb6_b6_b6_b6_12_34_b6_b6_u64 as $number, 0x8000_0000_u64 as $number, 0x7fff_ffff_u64 as $number,
+            0x1_0000_0000_u64 as $number, 0x8000_u64 as $number,
         ].map(<$number>::to_ne_bytes);
         let of = <$number>::from_ne_bytes;
         check(Fold::Add(Lane::$lane), &values, |a, b| of(a).wrapping_add(of(b)).to_ne_bytes());
@@ -87,8 +88,9 @@ fn bits_are_combined_as_one_by_one() {
 macro_rules! check_floats {
     ($($number:ident $lane:ident;)*) => {$(
         let numbers = [
-            0.0, -0.0, 1.0, -1.0, 1.5, -2.25, <$number>::MAX, <$number>::MIN, <$number>::MIN_POSITIVE, <$number>::EPSILON,
-            <$number>::INFINITY, <$number>::NEG_INFINITY, <$number>::from_bits(1), -<$number>::from_bits(1),
+            0.0, -0.0, 1.0, -1.0, 1.5, -2.25, <$number>::MAX, <$number>::MIN, <$number>::MIN_POSITIVE,
+            <$number>::EPSILON, <$number>::INFINITY, <$number>::NEG_INFINITY, <$number>::from_bits(1),
+            -<$number>::from_bits(1),
         ].map(<$number>::to_ne_bytes);
         let of = <$number>::from_ne_bytes;
         // What NaN an addition or multiplication makes is left open.
@@ -101,7 +103,9 @@ macro_rules! check_floats {
         let nans = [quiet, quiet | 5, (-<$number>::NAN).to_bits() | 7, infinity | 1];
         let nans = nans.map(<$number>::from_bits).map(<$number>::to_ne_bytes);
         let values = [&numbers[..], &nans].concat();
-        let is_first = |a: $number, b: $number, wanted| b.is_nan() || (!a.is_nan() && a.total_cmp(&b) == wanted);
+        let is_first = |a: $number, b: $number, wanted| {
+            b.is_nan() || (!a.is_nan() && a.total_cmp(&b) == wanted)
+        };
         let of_two = |a, b, wanted| if is_first(of(a), of(b), wanted) { a } else { b };
         check(Fold::Minimum(Lane::$lane), &values, |a, b| of_two(a, b, std::cmp::Ordering::Less));
         check(Fold::Maximum(Lane::$lane), &values, |a, b| of_two(a, b, std::cmp::Ordering::Greater));

@@ -135,8 +135,8 @@ macro_rules! ascend_avx {
             "vmovdqu [{start} + 32], ymm9",
             "4:",
             $end,
-            "vzeroupper"], [from = inout(reg) $from => _, to = inout(reg) $to => _, left = inout(reg) $len => _,
-            start = out(reg) _, skip = out(reg) _], [nostack])
+            "vzeroupper"], [from = inout(reg) $from => _, to = inout(reg) $to => _,
+            left = inout(reg) $len => _, start = out(reg) _, skip = out(reg) _], [nostack])
     };
 }
 

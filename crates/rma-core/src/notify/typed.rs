@@ -10,8 +10,10 @@ use crate::mem::{ReadSpan, WriteSpan};
 use crate::window::{Destination, OperationRequest, Origin, TargetArea};
 
 macro_rules! forms {
-    ($($text:literal, $scattered:ident, $name:literal, $named_request:literal,
-       $plain:ident, $try_plain:ident, $request:ident, $try_request:ident($($argument:ident: $ty:ty),*);)*) => {
+    ($(
+        $text:literal, $scattered:ident, $name:literal, $named_request:literal,
+        $plain:ident, $try_plain:ident, $request:ident, $try_request:ident($($argument:ident: $ty:ty),*);
+    )*) => {
         impl Notifying<'_> {
             $(
                 #[doc = $text]
@@ -21,7 +23,12 @@ macro_rules! forms {
                 ///
                 /// # Safety
                 /// As the call without a notice.
-                pub unsafe fn $plain(&self, $($argument: $ty,)* target: Rank, area: TargetArea<'_>) -> Result<()> {
+                pub unsafe fn $plain(
+                    &self,
+                    $($argument: $ty,)*
+                    target: Rank,
+                    area: TargetArea<'_>,
+                ) -> Result<()> {
                     // SAFETY: the caller's promise.
                     let begin = |mode| unsafe { self.window.$scattered($($argument,)* target, area, mode) };
                     self.carry_out($name, target, (area.count, area.ty), How::PLAIN, begin).map(drop)

@@ -100,7 +100,10 @@ pub(crate) enum Receiving {
 impl State {
     /// Whether the body of an answer to an operation of the window is being received.
     pub(crate) fn is_receiving_data(&self, id: WindowId) -> bool {
-        let is_of = |receiving: &Receiving| matches!(receiving, Receiving::Data { response, .. } if response.window == id);
+        let is_of = |receiving: &Receiving| match receiving {
+            Receiving::Data { response, .. } => response.window == id,
+            _ => false,
+        };
         self.receiving.values().any(is_of)
     }
 

@@ -45,7 +45,10 @@ impl State {
         let keys = window.table.keys(&self.pools.targets);
         equal("target elements", keys.len() as u64, window.table.len().into())?;
         equal("target elements", keys.len() as u64, window.target_share.in_use().into())?;
-        let is_here = |receiving: &&Receiving| matches!(receiving, Receiving::Request(incoming) if incoming.request().window == window.shared.id);
+        let is_here = |receiving: &&Receiving| {
+            let id = window.shared.id;
+            matches!(receiving, Receiving::Request(incoming) if incoming.request().window == id)
+        };
         let receiving = self.receiving.values().filter(is_here).count() as u64;
         equal("bodies received", receiving, window.target.receiving.into())
     }
