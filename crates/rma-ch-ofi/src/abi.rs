@@ -8,7 +8,11 @@ use std::ffi::{c_char, c_int, c_void};
 /// Declares structures with the names that the headers have, and the list of what a test compares. A structure that is not
 /// `whole` goes on in C.
 macro_rules! structures {
-    ($($(#[$doc:meta])* $whole:ident $name:ident = $c:literal { $($field:ident: $type:ty = $c_field:literal,)* })*) => {
+    ($(
+        $(#[$doc:meta])* $whole:ident $name:ident = $c:literal {
+            $($field:ident: $type:ty = $c_field:literal,)*
+        }
+    )*) => {
         $(
             $(#[$doc])*
             #[repr(C)]
@@ -24,7 +28,10 @@ macro_rules! structures {
                 if stringify!($whole) == "whole" {
                     all.push((format!("sizeof({})", $c), size_of::<$name>() as u64));
                 }
-                $(all.push((format!("offsetof({}, {})", $c, $c_field), std::mem::offset_of!($name, $field) as u64));)*
+                $(
+                    let field = format!("offsetof({}, {})", $c, $c_field);
+                    all.push((field, std::mem::offset_of!($name, $field) as u64));
+                )*
             )*
             all
         }
@@ -182,7 +189,9 @@ structures! {
     /// `struct fi_ops_fabric`.
     open OpsFabric = "struct fi_ops_fabric" {
         size: usize = "size",
-        domain: Option<unsafe extern "C" fn(*mut FidFabric, *mut Info, *mut *mut FidDomain, *mut c_void) -> c_int> = "domain",
+        domain: Option<unsafe extern "C" fn(
+            *mut FidFabric, *mut Info, *mut *mut FidDomain, *mut c_void,
+        ) -> c_int> = "domain",
         passive_ep: *const c_void = "passive_ep",
         eq_open: *const c_void = "eq_open",
         wait_open: *const c_void = "wait_open",
@@ -199,15 +208,23 @@ structures! {
     /// `struct fi_ops_domain`.
     open OpsDomain = "struct fi_ops_domain" {
         size: usize = "size",
-        av_open: Option<unsafe extern "C" fn(*mut FidDomain, *mut AvAttr, *mut *mut FidAv, *mut c_void) -> c_int> = "av_open",
-        cq_open: Option<unsafe extern "C" fn(*mut FidDomain, *mut CqAttr, *mut *mut FidCq, *mut c_void) -> c_int> = "cq_open",
-        endpoint: Option<unsafe extern "C" fn(*mut FidDomain, *mut Info, *mut *mut FidEp, *mut c_void) -> c_int> = "endpoint",
+        av_open: Option<unsafe extern "C" fn(
+            *mut FidDomain, *mut AvAttr, *mut *mut FidAv, *mut c_void,
+        ) -> c_int> = "av_open",
+        cq_open: Option<unsafe extern "C" fn(
+            *mut FidDomain, *mut CqAttr, *mut *mut FidCq, *mut c_void,
+        ) -> c_int> = "cq_open",
+        endpoint: Option<unsafe extern "C" fn(
+            *mut FidDomain, *mut Info, *mut *mut FidEp, *mut c_void,
+        ) -> c_int> = "endpoint",
     }
 
     /// `struct fi_ops_mr`.
     open OpsMr = "struct fi_ops_mr" {
         size: usize = "size",
-        reg: Option<unsafe extern "C" fn(*mut Fid, *const c_void, usize, u64, u64, u64, u64, *mut *mut FidMr, *mut c_void) -> c_int> = "reg",
+        reg: Option<unsafe extern "C" fn(
+            *mut Fid, *const c_void, usize, u64, u64, u64, u64, *mut *mut FidMr, *mut c_void,
+        ) -> c_int> = "reg",
     }
 
     /// `struct fid_domain`.
@@ -238,7 +255,9 @@ structures! {
     /// `struct fi_ops_av`.
     open OpsAv = "struct fi_ops_av" {
         size: usize = "size",
-        insert: Option<unsafe extern "C" fn(*mut FidAv, *const c_void, usize, *mut u64, u64, *mut c_void) -> c_int> = "insert",
+        insert: Option<unsafe extern "C" fn(
+            *mut FidAv, *const c_void, usize, *mut u64, u64, *mut c_void,
+        ) -> c_int> = "insert",
         insertsvc: *const c_void = "insertsvc",
         insertsym: *const c_void = "insertsym",
         remove: Option<unsafe extern "C" fn(*mut FidAv, *mut u64, usize, u64) -> c_int> = "remove",
@@ -307,10 +326,14 @@ structures! {
     /// `struct fi_ops_msg`.
     open OpsMsg = "struct fi_ops_msg" {
         size: usize = "size",
-        recv: Option<unsafe extern "C" fn(*mut FidEp, *mut c_void, usize, *mut c_void, u64, *mut c_void) -> isize> = "recv",
+        recv: Option<unsafe extern "C" fn(
+            *mut FidEp, *mut c_void, usize, *mut c_void, u64, *mut c_void,
+        ) -> isize> = "recv",
         recvv: *const c_void = "recvv",
         recvmsg: *const c_void = "recvmsg",
-        send: Option<unsafe extern "C" fn(*mut FidEp, *const c_void, usize, *mut c_void, u64, *mut c_void) -> isize> = "send",
+        send: Option<unsafe extern "C" fn(
+            *mut FidEp, *const c_void, usize, *mut c_void, u64, *mut c_void,
+        ) -> isize> = "send",
         sendv: *const c_void = "sendv",
         sendmsg: *const c_void = "sendmsg",
         inject: Option<unsafe extern "C" fn(*mut FidEp, *const c_void, usize, u64) -> isize> = "inject",
@@ -338,7 +361,9 @@ structures! {
     /// `struct fi_ops_rma`.
     open OpsRma = "struct fi_ops_rma" {
         size: usize = "size",
-        read: Option<unsafe extern "C" fn(*mut FidEp, *mut c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize> = "read",
+        read: Option<unsafe extern "C" fn(
+            *mut FidEp, *mut c_void, usize, *mut c_void, u64, u64, u64, *mut c_void,
+        ) -> isize> = "read",
         readv: *const c_void = "readv",
         readmsg: *const c_void = "readmsg",
         write: *const c_void = "write",

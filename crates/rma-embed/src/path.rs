@@ -52,7 +52,7 @@ pub(crate) fn forget(window: u64) {
 
 /// Declares entry points that do a call at once, or answer `RMA_AGAIN` and have done nothing.
 macro_rules! at_once {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),*) |$path:ident| $body:expr;)*) => {$(
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) |$path:ident| $body:expr;)*) => {$(
         $(#[$meta])*
         ///
         /// # Safety
@@ -82,14 +82,22 @@ at_once! {
     fn rma_path_accumulate(origin: *const u8, count: usize, ty: u64, op: c_int, target: u32, disp: u64) |it| {
         let ((op, ty), rank, disp) = (step(op, ty)?, Rank(target), Disp(disp));
         if count == 1 {
-            it.path.try_accumulate(|len| Some(read(origin, len)), WordStep::accumulate(op, ty), op, rank, disp)
+            it.path.try_accumulate(
+                |len| Some(read(origin, len)),
+                WordStep::accumulate(op, ty),
+                op,
+                rank,
+                disp,
+            )
         } else {
             let len = count.checked_mul(ty.size())?;
             it.path.try_accumulate_words(read(origin, len), RunStep::of(op, ty), rank, disp)
         }
     };
     /// `rma_path_fetch_and_op`.
-    fn rma_path_fetch_and_op(origin: *const u8, result: *mut u8, ty: u64, op: c_int, target: u32, disp: u64) |it| {
+    fn rma_path_fetch_and_op(
+        origin: *const u8, result: *mut u8, ty: u64, op: c_int, target: u32, disp: u64,
+    ) |it| {
         let (op, ty) = step(op, ty)?;
         // What reads no operand has no step.
         if origin.is_null() {
@@ -99,7 +107,9 @@ at_once! {
         it.path.try_fetch_and_op(buffers, WordStep::fetch(op, ty), Rank(target), Disp(disp))
     };
     /// `rma_path_compare_and_swap`.
-    fn rma_path_compare_and_swap(origin: *const u8, compare: *const u8, result: *mut u8, ty: u64, target: u32, disp: u64) |it| {
+    fn rma_path_compare_and_swap(
+        origin: *const u8, compare: *const u8, result: *mut u8, ty: u64, target: u32, disp: u64,
+    ) |it| {
         let ty = code(ty)?;
         let (kernel, len) = (CompareAndSwap::new(ty)?, ty.size());
         let (origin, compare, result) = (read(origin, len), read(compare, len), write(result, len));

@@ -79,10 +79,13 @@ impl Remote {
 entry! {
     /// `rma_put`.
     fn rma_put(window: u64, origin: In<Buffer>, target: In<Target>) {
-        let (window, origin, target) = (WINDOWS.get(window)?, Local::of(origin, "origin")?, Remote::of(target)?);
+        let (window, origin, target) =
+            (WINDOWS.get(window)?, Local::of(origin, "origin")?, Remote::of(target)?);
         match origin.dense(&target) {
-            // SAFETY: the embedder's promise.
-            Some(len) => window.try_put(unsafe { ReadSpan::new(origin.start, len) }, target.rank, target.disp),
+            Some(len) => {
+                // SAFETY: the embedder's promise.
+                window.try_put(unsafe { ReadSpan::new(origin.start, len) }, target.rank, target.disp)
+            }
             // SAFETY: as above.
             None => unsafe { window.try_put_typed(origin.origin(), target.rank, target.area()) },
         }
@@ -90,10 +93,13 @@ entry! {
 
     /// `rma_get`.
     fn rma_get(window: u64, result: In<Buffer>, target: In<Target>) {
-        let (window, result, target) = (WINDOWS.get(window)?, Local::of(result, "result")?, Remote::of(target)?);
+        let (window, result, target) =
+            (WINDOWS.get(window)?, Local::of(result, "result")?, Remote::of(target)?);
         match result.dense(&target) {
-            // SAFETY: the embedder's promise.
-            Some(len) => window.try_get(unsafe { WriteSpan::new(result.start, len) }, target.rank, target.disp),
+            Some(len) => {
+                // SAFETY: the embedder's promise.
+                window.try_get(unsafe { WriteSpan::new(result.start, len) }, target.rank, target.disp)
+            }
             // SAFETY: as above.
             None => unsafe { window.try_get_typed(result.destination(), target.rank, target.area()) },
         }
@@ -101,14 +107,18 @@ entry! {
 
     /// `rma_accumulate`.
     fn rma_accumulate(window: u64, origin: In<Buffer>, op: c_int, target: In<Target>) {
-        let (window, origin, target) = (WINDOWS.get(window)?, Local::of(origin, "origin")?, Remote::of(target)?);
+        let (window, origin, target) =
+            (WINDOWS.get(window)?, Local::of(origin, "origin")?, Remote::of(target)?);
         // SAFETY: the embedder's promise.
         unsafe { window.try_accumulate_typed(origin.origin(), operation(op)?, target.rank, target.area()) }
     }
 
     /// `rma_get_accumulate`.
-    fn rma_get_accumulate(window: u64, origin: In<Buffer>, result: In<Buffer>, op: c_int, target: In<Target>) {
-        let (window, result, target) = (WINDOWS.get(window)?, Local::of(result, "result")?, Remote::of(target)?);
+    fn rma_get_accumulate(
+        window: u64, origin: In<Buffer>, result: In<Buffer>, op: c_int, target: In<Target>,
+    ) {
+        let (window, result, target) =
+            (WINDOWS.get(window)?, Local::of(result, "result")?, Remote::of(target)?);
         let op = operation(op)?;
         let origin = Local::of_operand(origin, op, &target)?;
         let (from, to) = (origin.origin(), result.destination());
@@ -117,7 +127,9 @@ entry! {
     }
 
     /// `rma_fetch_and_op`.
-    fn rma_fetch_and_op(window: u64, origin: In<u8>, result: Out<u8>, ty: u64, op: c_int, rank: u32, disp: u64) {
+    fn rma_fetch_and_op(
+        window: u64, origin: In<u8>, result: Out<u8>, ty: u64, op: c_int, rank: u32, disp: u64,
+    ) {
         let (window, ty, op) = (WINDOWS.get(window)?, basic(ty)?, operation(op)?);
         let start = result.present("result")?;
         if op != ReduceOp::NoOp && origin.is_null() {
@@ -127,7 +139,9 @@ entry! {
     }
 
     /// `rma_compare_and_swap`.
-    fn rma_compare_and_swap(window: u64, origin: In<u8>, compare: In<u8>, result: Out<u8>, ty: u64, rank: u32, disp: u64) {
+    fn rma_compare_and_swap(
+        window: u64, origin: In<u8>, compare: In<u8>, result: Out<u8>, ty: u64, rank: u32, disp: u64,
+    ) {
         let (window, ty, start) = (WINDOWS.get(window)?, basic(ty)?, result.present("result")?);
         let Some(kernel) = CompareAndSwap::new(ty) else {
             let cause = format!("elements of {ty} cannot be compared and swapped");
@@ -141,7 +155,8 @@ entry! {
 
     /// `rma_rput`.
     fn rma_rput(window: u64, origin: In<Buffer>, target: In<Target>, call: Out<u64>) {
-        let (window, origin, target) = (WINDOWS.get(window)?, Local::of(origin, "origin")?, Remote::of(target)?);
+        let (window, origin, target) =
+            (WINDOWS.get(window)?, Local::of(origin, "origin")?, Remote::of(target)?);
         let place = call.needed("call")?;
         // SAFETY: the embedder's promise.
         let request = unsafe { window.try_rput(origin.origin(), target.rank, target.area())? };
@@ -150,7 +165,8 @@ entry! {
 
     /// `rma_rget`.
     fn rma_rget(window: u64, result: In<Buffer>, target: In<Target>, call: Out<u64>) {
-        let (window, result, target) = (WINDOWS.get(window)?, Local::of(result, "result")?, Remote::of(target)?);
+        let (window, result, target) =
+            (WINDOWS.get(window)?, Local::of(result, "result")?, Remote::of(target)?);
         let place = call.needed("call")?;
         // SAFETY: the embedder's promise.
         let request = unsafe { window.try_rget(result.destination(), target.rank, target.area())? };
@@ -159,7 +175,8 @@ entry! {
 
     /// `rma_raccumulate`.
     fn rma_raccumulate(window: u64, origin: In<Buffer>, op: c_int, target: In<Target>, call: Out<u64>) {
-        let (window, origin, target) = (WINDOWS.get(window)?, Local::of(origin, "origin")?, Remote::of(target)?);
+        let (window, origin, target) =
+            (WINDOWS.get(window)?, Local::of(origin, "origin")?, Remote::of(target)?);
         let (place, op) = (call.needed("call")?, operation(op)?);
         // SAFETY: the embedder's promise.
         let request = unsafe { window.try_raccumulate(origin.origin(), op, target.rank, target.area())? };
@@ -167,8 +184,11 @@ entry! {
     }
 
     /// `rma_rget_accumulate`.
-    fn rma_rget_accumulate(window: u64, origin: In<Buffer>, result: In<Buffer>, op: c_int, target: In<Target>, call: Out<u64>) {
-        let (window, result, target) = (WINDOWS.get(window)?, Local::of(result, "result")?, Remote::of(target)?);
+    fn rma_rget_accumulate(
+        window: u64, origin: In<Buffer>, result: In<Buffer>, op: c_int, target: In<Target>, call: Out<u64>,
+    ) {
+        let (window, result, target) =
+            (WINDOWS.get(window)?, Local::of(result, "result")?, Remote::of(target)?);
         let (place, op) = (call.needed("call")?, operation(op)?);
         let origin = Local::of_operand(origin, op, &target)?;
         let (from, to) = (origin.origin(), result.destination());

@@ -132,7 +132,14 @@ unsafe impl Channel for MiniChannel {
     }
 
     #[rustfmt::skip]
-    fn send_bulk(&mut self, peer: Peer, lane: Lane, head: &[u8], body: Gather, token: BulkToken) -> Result<Room, Failure> {
+    fn send_bulk(
+        &mut self,
+        peer: Peer,
+        lane: Lane,
+        head: &[u8],
+        body: Gather,
+        token: BulkToken,
+    ) -> Result<Room, Failure> {
         let room = self.room(peer, lane)?;
         if room == Room::Granted {
             self.post(peer, lane, (head.to_vec(), Some((body, token))));
