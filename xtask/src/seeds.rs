@@ -32,7 +32,8 @@ pub(crate) struct Args {
     pools: String,
 
     /// What decides which rank steps and which packet arrives: even draws, or an adversary; all: by turns.
-    #[arg(long, value_name = "SCHEDULE", default_value = "all", value_parser = ["all", "even", "starve", "newest", "priorities"])]
+    #[arg(long, value_name = "SCHEDULE", default_value = "all")]
+    #[arg(value_parser = ["all", "even", "starve", "newest", "priorities"])]
     schedule: String,
 
     /// Seeds run at the same time; 0 is one for each core.

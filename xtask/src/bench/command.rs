@@ -63,7 +63,8 @@ pub(crate) struct Args {
     check: Option<PathBuf>,
 
     /// Measure nothing: make the report, or the comparison, from saved results.
-    #[arg(long, value_name = "RESULTS.json", conflicts_with_all = ["quick", "only", "ranks", "peers", "prefix", "beside", "guest", "repetitions"])]
+    #[arg(long, value_name = "RESULTS.json")]
+    #[arg(conflicts_with_all = ["quick", "only", "ranks", "peers", "prefix", "beside", "guest", "repetitions"])]
     from: Option<PathBuf>,
 
     /// Put the table of budgets into docs/performance.md as well; with --sweep, plots and tables into docs/tuning.md.
@@ -72,7 +73,8 @@ pub(crate) struct Args {
 
     /// Measure our library alone, with several values of these variables in turn; writes a plot and a table for each. The
     /// word docs stands for all that docs/tuning.md shows.
-    #[arg(long, value_name = "VARIABLE", value_delimiter = ',', conflicts_with_all = ["quick", "ranks", "peers", "check", "from"])]
+    #[arg(long, value_name = "VARIABLE", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["quick", "ranks", "peers", "check", "from"])]
     sweep: Vec<String>,
 
     /// The values to try; some around the default, when there are none.

@@ -63,7 +63,10 @@ fn call(function: &Function, prefix: &str, all: &[Parameter]) -> String {
 
 /// Whose error handler hears of an argument that is refused here.
 fn refused(all: &[Parameter]) -> String {
-    let handle = |parameter: &&Parameter| matches!(&parameter.class, Class::Handle(handle, Way::In) if handle == "MPI_Comm" || handle == "MPI_Win");
+    let handle = |parameter: &&Parameter| match &parameter.class {
+        Class::Handle(handle, Way::In) => handle == "MPI_Comm" || handle == "MPI_Win",
+        _ => false,
+    };
     match all.iter().find(handle) {
         Some(Parameter { name, class: Class::Handle(handle, _) }) if handle == "MPI_Win" => {
             format!("abi_refuse_win(MPI_Win_of(*{name}), outcome)")

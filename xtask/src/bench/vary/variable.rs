@@ -90,7 +90,10 @@ pub(super) mod tests {
     use serde_json::json;
 
     fn listing() -> Value {
-        let row = |name: &str, default: &str, range: &str, unit: &str| json!({"name": name, "default": default, "range": range, "unit": unit, "text": "t"});
+        let row = |name: &str, default: &str, range: &str, unit: &str| {
+            let text = "t";
+            json!({"name": name, "default": default, "range": range, "unit": unit, "text": text})
+        };
         json!({"variables": [
             row("RMA_CHANNEL", "auto", "auto, shm, tcp", "word"),
             row("RMA_SPIN", "30", "from 0 to 1000000", "\u{b5}s"),
