@@ -3,7 +3,7 @@
 use super::tree::{Finding, Tree};
 use super::{
     dependencies, docs, length, models, order, protocols, rooms, shape, text, tuning, unsafety, variables,
-    vocabulary, volume, words,
+    vocabulary, volume, width, words,
 };
 use crate::Outcome;
 use crate::workspace::Workspace;
@@ -32,6 +32,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     variables::check,
     vocabulary::check,
     volume::check,
+    width::check,
     words::check,
 ];
 
@@ -81,6 +82,7 @@ mod tests {
             ("k/src/b.rs", "//! B.\nuse crate::a;\n"),
             ("k/src/c.rs", "//! An agenda.\n"),
             ("k/src/d.rs", "//! Nobody.\n"),
+            ("l.rs", &format!("//! L.\n{}\n", "x".repeat(200))),
         ]);
         tree.dependencies.push(Dependency {
             member: "c".to_owned(),
@@ -104,6 +106,7 @@ mod tests {
             "a imports b",
             "not a word of the vocabulary",
             "in a comment",
+            "columns",
         ] {
             assert!(messages.iter().any(|m| m.contains(part)), "{part}: {messages:?}");
         }

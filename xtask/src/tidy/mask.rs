@@ -16,32 +16,45 @@ pub(super) fn comments(text: &str) -> String {
 
 /// What a stretch of text is.
 #[derive(Debug, Clone, Copy)]
-enum Piece {
+pub(super) enum Piece {
+    /// A word, or one character that is not part of any.
     Code,
+    /// A whole comment, without the line end after it.
     Comment,
+    /// A whole literal, with its quotes.
     Literal,
 }
 
-fn keep(text: &str, is_kept: impl Fn(Piece) -> bool) -> String {
+/// The text in pieces, one after the other.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = (Piece, &str)> {
     let bytes = text.as_bytes();
-    let mut kept = Vec::with_capacity(bytes.len());
     let mut at = 0;
-    while at < bytes.len() {
-        let (piece, len) = match blank_len(text, at) {
-            0 => (Piece::Code, word_len(bytes, at).max(1)),
-            len if matches!(bytes[at..], [b'/', b'/' | b'*', ..]) => (Piece::Comment, len),
+    std::iter::from_fn(move || {
+        let start = at;
+        if start == bytes.len() {
+            return None;
+        }
+        let (piece, len) = match blank_len(text, start) {
+            0 => (Piece::Code, word_len(bytes, start).max(1)),
+            len if matches!(bytes[start..], [b'/', b'/' | b'*', ..]) => (Piece::Comment, len),
             len => (Piece::Literal, len),
         };
-        let stretch = &bytes[at..at + len];
-        if is_kept(piece) {
-            kept.extend_from_slice(stretch);
-        } else {
-            kept.extend(stretch.iter().map(|&byte| if byte == b'\n' { b'\n' } else { b' ' }));
-        }
         at += len;
+        // Comments, literals and words all end at character borders.
+        Some((piece, &text[start..at]))
+    })
+}
+
+fn keep(text: &str, is_kept: impl Fn(Piece) -> bool) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for (piece, stretch) in pieces(text) {
+        if is_kept(piece) {
+            kept.push_str(stretch);
+        } else {
+            kept.extend(stretch.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+        }
     }
-    // Only whole comments, literals and words were replaced, by ASCII; all of them end at character borders.
-    String::from_utf8_lossy(&kept).into_owned()
+    kept
 }
 
 /// Length of the identifier or number at `at`, so that `br` in `abr"` is not taken for a prefix.

@@ -22,6 +22,7 @@ mod unsafety;
 mod variables;
 mod vocabulary;
 mod volume;
+mod width;
 mod words;
 
 pub(crate) use command::{Args, run};
