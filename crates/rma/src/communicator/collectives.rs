@@ -5,10 +5,9 @@ use crate::collective::{
     AllGather, AllReduce, AllToAll, Barrier, Broadcast, Gather, Given, Machine, Mapped, Prefix, Reduce, Scan,
     Scatter, Take,
 };
-use crate::elements::{as_bytes, copy_into, from_bytes};
+use crate::elements::{Element, Number, as_bytes, copy_into, from_bytes, has_size};
 use crate::runtime::CollectiveRequest;
-use crate::window::{Element, Number, ReduceOp, has_size};
-use rma_core::kernel::Kernel;
+use rma_core::kernel::{Kernel, ReduceOp};
 use rma_core::{Below, Error, ErrorClass, Result};
 use std::sync::Arc;
 

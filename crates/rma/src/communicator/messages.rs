@@ -3,11 +3,10 @@
 //! Values are copied into messages and out of them, so a request owns all it needs and may be dropped at any time.
 
 use super::handle::Communicator;
-use crate::elements::{as_bytes, from_bytes};
+use crate::elements::{Element, as_bytes, from_bytes};
 use crate::ending::{Boxed, Ending};
 use crate::message::{Plane, ReceiveRequest, Received, SendRequest, Waiting};
 use crate::runtime::Runtime;
-use crate::window::Element;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass, Result};
 use std::fmt;

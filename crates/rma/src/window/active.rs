@@ -3,13 +3,13 @@
 //! A rank exposes its memory to the origins that it names, and they access the memory of the targets that they name. Opening an
 //! access epoch waits only for targets whose memory is mapped; opening an exposure never waits.
 
-use super::element::Element;
 use super::epoch::Epoch;
 use super::operations::Parts;
 use super::rank::{IntoRank, group};
 use super::scope;
 use super::typed::Window;
 use super::view::View;
+use crate::elements::Element;
 use rma_core::epoch::Assert;
 use rma_core::window;
 use rma_core::{Error, Result};

@@ -2,12 +2,12 @@
 //!
 //! A view may be of any shape and strides, also reversed: it is a buffer that is borrowed for the scope, like a slice.
 
-use super::element::Element;
 use super::epoch::Epoch;
 use super::layout::Layout;
 use super::operations::Access;
 use super::rank::IntoRank;
 use super::target::Target;
+use crate::elements::Element;
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Dimension, RawData};
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::Rank;

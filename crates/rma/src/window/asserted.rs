@@ -5,7 +5,6 @@
 //! reaches no memory outside the window.
 
 use super::active::{AccessEpoch, access, expose};
-use super::element::Element;
 use super::epoch::Epoch;
 use super::layout::Layout;
 use super::lock::{Locked, with_lock};
@@ -13,6 +12,7 @@ use super::lock_all::{LockAll, with_all};
 use super::rank::IntoRank;
 use super::typed::Window;
 use super::{Exposure, Fence, scope};
+use crate::elements::Element;
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::{Error, Result};
 use std::fmt;

@@ -2,8 +2,8 @@
 //!
 //! While the operation is under way no reference to a result exists, only its address: the engine writes there.
 
-use super::element::Element;
 use super::values::Values;
+use crate::elements::Element;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;

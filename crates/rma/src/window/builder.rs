@@ -2,12 +2,12 @@
 
 use super::core::Core;
 use super::dynamic::Attached;
-use super::element::{Element, write_span};
 use super::operations::Parts;
 use super::scope;
 use super::typed::{Window, is_left, not_left};
 use super::values::Values;
 use crate::Communicator;
+use crate::elements::{Element, write_span};
 use rma_core::window::{Hints, WindowSpec};
 use rma_core::{Error, ErrorClass, Result};
 use std::cell::Cell;

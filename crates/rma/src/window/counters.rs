@@ -5,13 +5,13 @@
 
 use super::builder::WindowBuilder;
 use super::core::Core;
-use super::element::Element;
 use super::epoch::Epoch;
 use super::lock::Lock;
 use super::lock_all::AllLocked;
 use super::rank::IntoRank;
 use super::target::Target;
 use super::typed::Window;
+use crate::elements::Element;
 use crate::wakers::{Wakers, Watch};
 use rma_core::notify::{NotificationRequest, Notifications};
 use rma_core::{Error, Result};

@@ -8,7 +8,6 @@
 //! possible in epochs; detaching needs it mutably, so no [`View`] of a region, and no epoch, is left.
 
 use super::builder::WindowBuilder;
-use super::element::{Element, write_span};
 use super::epoch::Epoch;
 use super::lock::Lock;
 use super::operations::Parts;
@@ -16,6 +15,7 @@ use super::scope;
 use super::target::Target;
 use super::typed::Window;
 use super::view::View;
+use crate::elements::{Element, write_span};
 use parking_lot::Mutex;
 use rma_core::mem::WriteSpan;
 use rma_core::window::WindowSpec;

@@ -1,9 +1,9 @@
 //! Handles of epochs in which more than one rank may be reached.
 
-use super::element::{Element, Integer, Number};
 use super::operations::{Access, Parts};
 use super::rank::IntoRank;
 use super::view::View;
+use crate::elements::{Element, Integer, Number};
 use rma_core::Result;
 use rma_core::kernel::ReduceOp;
 use std::fmt;

@@ -1,11 +1,11 @@
 //! Fence epochs: all ranks of the window open and close them together (MPI 3.1 §11.5.1).
 
-use super::element::Element;
 use super::epoch::Epoch;
 use super::operations::Parts;
 use super::scope;
 use super::typed::Window;
 use super::view::View;
+use crate::elements::Element;
 use rma_core::epoch::Assert;
 use rma_core::{Error, Result};
 use std::fmt;

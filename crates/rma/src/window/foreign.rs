@@ -1,9 +1,9 @@
 //! Elements of other crates, each behind the feature of its name.
 
 #[cfg(any(feature = "half", feature = "num-complex", feature = "bytemuck", feature = "zerocopy"))]
-use super::element::Element;
+use crate::elements::Element;
 #[cfg(feature = "num-complex")]
-use super::element::Number;
+use crate::elements::Number;
 
 #[cfg(feature = "half")]
 mod halves {

@@ -4,8 +4,7 @@
 //! the target's by the target. What a layout comes to is a datatype of the engine: of bytes for stores and loads, of the basic type
 //! for accumulates, which compute.
 
-use super::element::{Element, Number};
-use super::operations::has_size;
+use crate::elements::{Element, Number, has_size};
 use rma_core::datatype::{ArrayOrder, BasicType, Datatype, SubarrayDim};
 use rma_core::ids::Disp;
 use rma_core::window::TargetArea;

@@ -1,11 +1,11 @@
 //! The calls that take layouts, on handles of every kind.
 
-use super::element::{Element, Number};
 use super::epoch::Epoch;
 use super::layout::Layout;
 use super::operations::Access;
 use super::rank::IntoRank;
 use super::target::Target;
+use crate::elements::{Element, Number};
 use rma_core::Result;
 use rma_core::ids::Rank;
 use rma_core::kernel::ReduceOp;

@@ -1,11 +1,11 @@
 //! Lock epochs: one rank, or a set of ranks, without the target's help (MPI 3.1 §11.5.3).
 
-use super::element::Element;
 use super::operations::{Access, Parts};
 use super::rank::IntoRank;
 use super::scope;
 use super::target::Target;
 use super::typed::Window;
+use crate::elements::Element;
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::Rank;
 use rma_core::{Error, Result};

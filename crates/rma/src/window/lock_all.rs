@@ -1,6 +1,5 @@
 //! Epochs in which every rank is locked, shared (MPI 3.1 §11.5.3).
 
-use super::element::Element;
 use super::epoch::Epoch;
 use super::lock::Locked;
 use super::operations::Parts;
@@ -9,6 +8,7 @@ use super::scope;
 use super::target::Batched;
 use super::typed::Window;
 use super::view::View;
+use crate::elements::Element;
 use rma_core::epoch::Assert;
 use rma_core::window;
 use rma_core::{Error, Result};

@@ -1,13 +1,13 @@
 //! Stores that tell their target: operations that raise a counter of it.
 
 use super::core::Core;
-use super::element::{Element, Number, read_span, write_span};
 use super::epoch::Epoch;
 use super::lock::Lock;
 use super::lock_all::AllLocked;
 use super::operations::Access;
 use super::rank::IntoRank;
 use super::target::Target;
+use crate::elements::{Element, Number, read_span, write_span};
 use rma_core::datatype::Datatype;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::ReduceOp;

@@ -5,9 +5,9 @@
 
 use super::core::Core;
 use super::dynamic::Attached;
-use super::element::{Element, Integer, Number, bytes_of, read_span, write_span};
 use super::rank::IntoRank;
 use super::values::Values;
+use crate::elements::{Element, Integer, Number, bytes_of, read_span, write_span};
 use crate::wakers::Wakers;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
@@ -311,13 +311,4 @@ impl<'scope, T: Integer> Access<'scope, T> {
 fn kernel<T: Number>(call: &'static str, op: ReduceOp) -> Result<Kernel> {
     Kernel::new(op, T::BASIC)
         .ok_or_else(|| Error::new(ErrorClass::Op, call, format!("{op} is not defined on {}", T::BASIC)))
-}
-
-/// That a type is as long as the basic type that it is laid out like: counts are of basic types.
-pub(crate) fn has_size<T: Number>(call: &'static str) -> Result<()> {
-    if size_of::<T>() == T::BASIC.extent() {
-        return Ok(());
-    }
-    let cause = format!("an element of {} bytes is said to be laid out as {}", size_of::<T>(), T::BASIC);
-    Err(Error::new(ErrorClass::Count, call, cause))
 }

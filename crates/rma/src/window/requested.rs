@@ -1,11 +1,10 @@
 //! The calls that begin operations with requests (MPI 3.1 §11.3.5).
 
 use super::buffer::{Buffer, OriginBuffer, ResultBuffer};
-use super::element::{Element, Number};
 use super::layout::Layout;
 use super::lock::Locked;
-use super::operations::has_size;
 use super::request::Request;
+use crate::elements::{Element, Number, has_size};
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::Disp;
 use rma_core::kernel::ReduceOp;

@@ -1,10 +1,10 @@
 //! Handles of one rank: it is locked, or a batch of operations goes to it.
 
-use super::element::{Element, Integer, Number};
 use super::lock::Lock;
 use super::operations::{Access, Parts};
 use super::scope;
 use super::view::View;
+use crate::elements::{Element, Integer, Number};
 use rma_core::Result;
 use rma_core::ids::Rank;
 use rma_core::kernel::ReduceOp;

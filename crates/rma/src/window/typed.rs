@@ -1,10 +1,10 @@
 //! The typed window itself: made by a builder, freed collectively.
 
-use super::element::Element;
 use super::operations::Parts;
 use super::rank::IntoRank;
 use super::view::View;
 use crate::Communicator;
+use crate::elements::Element;
 use rma_core::ids::{Rank, WindowId};
 use rma_core::window::{self, Hints};
 use rma_core::{Error, ErrorClass, Result};

@@ -1,6 +1,6 @@
 //! The view of window memory that this process can load from and store to.
 
-use super::element::{Element, bytes_of, read_span, write_span};
+use crate::elements::{Element, bytes_of, read_span, write_span};
 use rma_core::ids::Rank;
 use rma_core::mem::WriteSpan;
 use rma_core::window::Window;

@@ -1,6 +1,7 @@
-//! Elements as bytes and back, for messages. One of the few files with `unsafe`.
+//! Elements as bytes and back, for messages, and as the spans that operations on windows read and write.
 
-use crate::window::Element;
+use super::element::Element;
+use rma_core::mem::{ReadSpan, WriteSpan};
 use rma_core::{Error, ErrorClass, Result};
 
 /// The bytes of elements.
@@ -34,6 +35,30 @@ pub(crate) fn copy_into<T: Element>(bytes: &[u8], elements: &mut [T], call: &'st
     // element (the contract of `Element`).
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), elements.as_mut_ptr().cast(), bytes.len()) };
     Ok(())
+}
+
+/// The bytes of a value, as an operand.
+pub(crate) fn bytes_of<T: Element>(value: &T) -> &[u8] {
+    // SAFETY: the value is borrowed for as long as the slice, and has no padding, so all its bytes are initialised.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
+}
+
+/// The bytes of a buffer to send from.
+///
+/// # Safety
+/// The span must not be used after the borrow that the slice came from has ended; a scope ends after its operations.
+pub(crate) unsafe fn read_span<T: Element>(buffer: &[T]) -> ReadSpan {
+    // SAFETY: the slice is readable while it is borrowed, and the caller promises to use the span only meanwhile.
+    unsafe { ReadSpan::new(buffer.as_ptr().cast(), size_of_val(buffer)) }
+}
+
+/// The bytes of a buffer to receive into.
+///
+/// # Safety
+/// As [`read_span`]. Received bytes are valid values by the contract of [`Element`].
+pub(crate) unsafe fn write_span<T: Element>(buffer: &mut [T]) -> WriteSpan {
+    // SAFETY: the slice is exclusively borrowed, and the caller promises to use the span only meanwhile.
+    unsafe { WriteSpan::new(buffer.as_mut_ptr().cast(), size_of_val(buffer)) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Element types of windows.
+//! Element types of windows and messages.
 
 use rma_core::datatype::BasicType;
-use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::{Error, ErrorClass, Result};
 
 /// A type that a window can hold: numbers, arrays of elements, and structs of elements by `#[derive(Element)]` (feature `derive`).
 ///
@@ -97,26 +97,11 @@ elements! {
 // SAFETY: an array has no padding between its elements, and every bit pattern of it is one of them.
 unsafe impl<T: Element, const N: usize> Element for [T; N] {}
 
-/// The bytes of a value, as an operand.
-pub(super) fn bytes_of<T: Element>(value: &T) -> &[u8] {
-    // SAFETY: the value is borrowed for as long as the slice, and has no padding, so all its bytes are initialised.
-    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
-}
-
-/// The bytes of a buffer to send from.
-///
-/// # Safety
-/// The span must not be used after the borrow that the slice came from has ended; a scope ends after its operations.
-pub(super) unsafe fn read_span<T: Element>(buffer: &[T]) -> ReadSpan {
-    // SAFETY: the slice is readable while it is borrowed, and the caller promises to use the span only meanwhile.
-    unsafe { ReadSpan::new(buffer.as_ptr().cast(), size_of_val(buffer)) }
-}
-
-/// The bytes of a buffer to receive into.
-///
-/// # Safety
-/// As [`read_span`]. Received bytes are valid values by the contract of [`Element`].
-pub(super) unsafe fn write_span<T: Element>(buffer: &mut [T]) -> WriteSpan {
-    // SAFETY: the slice is exclusively borrowed, and the caller promises to use the span only meanwhile.
-    unsafe { WriteSpan::new(buffer.as_mut_ptr().cast(), size_of_val(buffer)) }
+/// That a type is as long as the basic type that it is laid out like: counts are of basic types.
+pub(crate) fn has_size<T: Number>(call: &'static str) -> Result<()> {
+    if size_of::<T>() == T::BASIC.extent() {
+        return Ok(());
+    }
+    let cause = format!("an element of {} bytes is said to be laid out as {}", size_of::<T>(), T::BASIC);
+    Err(Error::new(ErrorClass::Count, call, cause))
 }
