@@ -1,8 +1,8 @@
 //! Rooms of a crate, the modules directly below its root, import in one direction: no circle.
 //!
-//! A circle of imports has no lower end: none of its rooms can be read, tested or moved without all the others. Crates that
-//! have circles are listed with how many rooms lie in them, and the number may only fall. What is compiled for tests only may
-//! import anything.
+//! A circle of imports has no lower end: none of its rooms can be read, tested or moved without all the others. It is one as well when
+//! it goes through the root, so a name that the root re-exports stands for the room it comes from. Crates that have circles are
+//! listed with how many rooms lie in them, and the number may only fall. What is compiled for tests only may import anything.
 
 use super::mask::is_word;
 use super::tree::{File, Finding, Tree};
@@ -73,14 +73,84 @@ pub(super) fn imports<'a>(tree: &'a Tree, name: &str) -> Imports<'a> {
     };
     let mut imports: Imports<'a> = files().map(|(.., room)| (room, BTreeMap::new())).collect();
     let rooms: BTreeSet<&str> = imports.keys().copied().collect();
+    let exports = re_exports(tree, name);
     for (file, rest, room) in files() {
         for (named, line) in roots(file, rest) {
-            if let Some(other) = rooms.get(named).filter(|other| **other != room) {
+            for other in owners(named, &rooms, &exports).filter(|other| *other != room) {
                 imports.entry(room).or_default().entry(other).or_insert((&file.path, line));
             }
         }
     }
     imports
+}
+
+/// The rooms that a name at the root comes from. More than one may give it, each by a condition of its own.
+fn owners<'a>(
+    named: &'a str,
+    rooms: &BTreeSet<&'a str>,
+    exports: &[(&'a str, &'a str)],
+) -> impl Iterator<Item = &'a str> {
+    let is_room = rooms.contains(named);
+    // An asterisk may give any name but those of rooms: what it stands for is not in the text of the root.
+    let gives = move |export: &str| !is_room && (export == named || export == "*");
+    let behind = exports.iter().filter(move |(export, _)| gives(export)).map(|(_, from)| *from);
+    is_room.then_some(named).into_iter().chain(behind).filter(|owner| rooms.contains(owner))
+}
+
+/// The names that the root of a crate imports, which are then the root's own, each with the first name of its path.
+fn re_exports<'a>(tree: &'a Tree, name: &str) -> Vec<(&'a str, &'a str)> {
+    let is_root = |path| {
+        split(path).is_some_and(|(folder, rest)| folder == name && matches!(rest, "lib.rs" | "main.rs"))
+    };
+    let mut found = Vec::new();
+    for file in tree.rust_files().filter(|file| is_root(&file.path)) {
+        let mut at = 0;
+        for line in file.code.split_inclusive('\n') {
+            // Items of the root begin their line; what is imported inside of others does not.
+            let starts = ["use ", "pub use ", "pub(crate) use "];
+            if let Some(start) = starts.into_iter().find(|start| line.starts_with(start)) {
+                let tree = file.code[at + start.len()..].split(';').next().unwrap_or_default();
+                leaves(tree, None, &mut found);
+            }
+            at += line.len();
+        }
+    }
+    found
+}
+
+/// The names that the tree of a `use` gives, each with the first name of its path. `above` is the first name and the last before
+/// the tree.
+fn leaves<'a>(tree: &'a str, above: Option<(&'a str, &'a str)>, found: &mut Vec<(&'a str, &'a str)>) {
+    for branch in branches(tree) {
+        let (path, group) =
+            branch.split_once('{').map_or((branch, None), |(path, group)| (path, Some(group)));
+        let mut names = words(path).map(|(_, name)| name).filter(|name| !matches!(*name, "crate" | "self"));
+        let own = names.next().map(|first| (first, names.last().unwrap_or(first)));
+        let ends = match (above, own) {
+            (Some((first, _)), Some((_, last))) => Some((first, last)),
+            _ => own.or(above),
+        };
+        match (group, ends) {
+            (Some(group), _) => leaves(group.strip_suffix('}').unwrap_or(group), ends, found),
+            (None, Some((first, _))) if path.ends_with('*') => found.push(("*", first)),
+            (None, Some((first, last))) => found.push((last, first)),
+            (None, None) => {}
+        }
+    }
+}
+
+/// The parts of a tree between the commas that no group has around it.
+fn branches(tree: &str) -> impl Iterator<Item = &str> {
+    let mut open = 0usize;
+    let parts = tree.split(move |c: char| {
+        match c {
+            '{' => open += 1,
+            '}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && open == 0
+    });
+    parts.map(str::trim)
 }
 
 /// What a file's paths name at the root of its crate, each with its line.
@@ -241,6 +311,53 @@ mod tests {
             ("k/tests/src/b.rs", "use crate::a::x;"),
         ];
         assert_eq!(messages(&quiet), [""; 0]);
+    }
+
+    #[test]
+    fn a_circle_through_the_root_is_found() {
+        for root in [
+            "pub use a::X;",
+            "//! Root.\nuse crate::a::X;",
+            "pub(crate) use self::a::deep::Y as X;",
+            "pub use {\n    a::{self, deep::{Z, X}, W},\n    c::V,\n};",
+            "pub use a::X::{self, Z};",
+            "#[cfg(unix)]\npub use c::X;\n#[cfg(not(unix))]\npub use a::X;",
+            "pub use a::*;",
+        ] {
+            let found = messages(&[
+                ("k/src/lib.rs", root),
+                ("k/src/a.rs", "use crate::b::z;"),
+                ("k/src/b.rs", "//! B.\nfn f(x: super::X) {}"),
+                ("k/src/c.rs", ""),
+            ]);
+            let expected = [
+                "k/src/a.rs:1: a imports b, in the circle of a, b",
+                "k/src/b.rs:2: b imports a, in the circle of a, b",
+            ];
+            assert_eq!(found, expected, "{root}");
+        }
+    }
+
+    #[test]
+    fn what_the_root_takes_from_elsewhere_is_no_circle() {
+        for root in [
+            "pub use other::X;",
+            "pub use other::a::X;",
+            "pub use a::Y;",
+            "pub use a::X as Y;",
+            "pub use {a::Y, c::X};",
+            "use other::*;",
+            "fn f() {\n    use a::X;\n}",
+            "// pub use a::X;",
+        ] {
+            let found = messages(&[
+                ("k/src/lib.rs", root),
+                ("k/src/a.rs", "use crate::b::z;"),
+                ("k/src/b.rs", "use crate::X;"),
+                ("k/src/c.rs", ""),
+            ]);
+            assert_eq!(found, [""; 0], "{root}");
+        }
     }
 
     #[test]
