@@ -24,8 +24,8 @@ macro_rules! entry {
             #[allow(dead_code)] // what is always the host's, or the library's
             unsafe fn host($($arg: $ty),*) -> std::ffi::c_int {
                 static SYMBOL: $crate::library::Symbol = $crate::library::Symbol::of_host(NAME);
-                // SAFETY: the host's function of this name has this type.
                 let function =
+                    // SAFETY: the host's function of this name has this type.
                     unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
                 // SAFETY: with arguments of the host.
                 unsafe { function($($arg),*) }
@@ -35,8 +35,8 @@ macro_rules! entry {
             #[allow(dead_code)] // what is always the host's, or the library's
             unsafe fn own($($arg: $ty),*) -> std::ffi::c_int {
                 static SYMBOL: $crate::library::Symbol = $crate::library::Symbol::of_own(NAME);
-                // SAFETY: the library's function of this name has this type.
                 let function =
+                    // SAFETY: the library's function of this name has this type.
                     unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
                 // SAFETY: with arguments of the library.
                 unsafe { function($($arg),*) }

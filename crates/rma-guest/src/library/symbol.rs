@@ -58,8 +58,8 @@ macro_rules! declare {
         pub(crate) unsafe fn $name($($arg: $ty),*) -> std::ffi::c_int {
             static SYMBOL: $crate::library::Symbol = $crate::library::Symbol::$of($text);
             type Function = unsafe extern "C-unwind" fn($($ty),*) -> std::ffi::c_int;
-            // SAFETY: the library's function of this name has this type.
             let function =
+                // SAFETY: the library's function of this name has this type.
                 unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(SYMBOL.address()) };
             // SAFETY: as the caller promises.
             unsafe { function($($arg),*) }
