@@ -109,6 +109,11 @@ impl Tree {
         self.files.iter().filter(|file| file.is_rust())
     }
 
+    /// The pages of Markdown.
+    pub(super) fn pages(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.path.ends_with(".md"))
+    }
+
     pub(super) fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }

@@ -1,8 +1,8 @@
 //! One word for one thing: names and comments say what the field says.
 //!
-//! A word counts wherever it stands in Rust code: alone, in comments and literals, or as a part of a name in `snake_case` or
-//! `CamelCase`; words of a phrase stand one behind the other on a line. Files and folders that may still have a word are
-//! listed, and an entry whose place has it no more must be taken out.
+//! A word counts wherever it stands in Rust code or a page of Markdown: alone, in comments and literals, or as a part of a name in
+//! `snake_case` or `CamelCase`; words of a phrase stand one behind the other on a line. The list of changes may quote older words.
+//! Files and folders that may still have a word are listed, and an entry whose place has it no more must be taken out.
 //!
 //! Comments name the rank, thread, lock or packet that they are about, never a person, without exceptions.
 //!
@@ -18,6 +18,9 @@ const LIST: &str = "xtask/vocabulary.txt";
 
 /// The only file that has to name the words.
 const SELF: &str = "xtask/src/tidy/vocabulary.rs";
+
+/// The list of changes.
+const CHANGES: &str = "CHANGELOG.md";
 
 /// Words in lower case, each with what stands in their place.
 const WORDS: &[(&str, &str)] = &[
@@ -64,6 +67,7 @@ const NAMES: &[(&str, &str)] = &[
     ("quick", "fast"),
     ("rung", "woken"),
     ("told", "notified, or reported"),
+    ("unordered", "needs a store fence"),
 ];
 
 /// Where the names of [`NAMES`] do not stand.
@@ -92,12 +96,15 @@ pub(super) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     for file in tree.rust_files().filter(|file| file.path != SELF) {
         check_file(file, &mut entries, findings);
     }
+    for page in tree.pages().filter(|page| page.path != CHANGES) {
+        check_words(page, &mut entries, findings);
+    }
     for Entry { word, path, line, .. } in entries.iter().filter(|entry| !entry.is_used) {
         findings.push(Finding::new(LIST, *line, format!("{path} has no {word}: take the entry out")));
     }
 }
 
-fn check_file(file: &File, entries: &mut [Entry<'_>], findings: &mut Vec<Finding>) {
+fn check_words(file: &File, entries: &mut [Entry<'_>], findings: &mut Vec<Finding>) {
     for (index, text) in file.text.lines().enumerate() {
         let (parts, lower) = (parts(text), text.to_lowercase());
         for (word, instead) in WORDS {
@@ -109,6 +116,10 @@ fn check_file(file: &File, entries: &mut [Entry<'_>], findings: &mut Vec<Finding
             }
         }
     }
+}
+
+fn check_file(file: &File, entries: &mut [Entry<'_>], findings: &mut Vec<Finding>) {
+    check_words(file, entries, findings);
     check_names(file, findings);
     for (index, text) in comments(&file.text).lines().enumerate() {
         let parts = parts(text);
@@ -186,6 +197,13 @@ mod tests {
     }
 
     #[test]
+    fn pages_have_the_words_of_the_code() {
+        let text = "A thread dozes.\n";
+        assert_eq!(messages(&[("docs/x.md", text)]).len(), 1);
+        assert_eq!(messages(&[(CHANGES, text), ("docs/x.svg", text)]), [""; 0]);
+    }
+
+    #[test]
     fn words_are_found_in_every_spelling() {
         for text in [
             "struct Agenda;",
@@ -209,7 +227,7 @@ mod tests {
         for text in ["agendas", "oversight", "alone", "onboard", "ordinary { Way::Done }", "way ordinary"] {
             assert_eq!(messages(&[("k/src/a.rs", text)]), [""; 0], "{text}");
         }
-        assert_eq!(messages(&[("docs/a.md", "agenda"), (SELF, "agenda")]), [""; 0]);
+        assert_eq!(messages(&[("docs/a.svg", "agenda"), (SELF, "agenda")]), [""; 0]);
     }
 
     #[test]
