@@ -160,3 +160,28 @@ fn a_timeline_is_summed_up_and_shown_without_a_network() {
     let page = std::fs::read_to_string(folder.path().join("trace.html")).unwrap();
     assert!(page.contains("rank 1 of 2") && !page.contains("http"));
 }
+
+#[test]
+fn the_program_of_the_first_page_does_the_same_with_any_number_of_ranks() {
+    let page = include_str!("../../../README.md");
+    let shown = page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
+    let (_, program) = include_str!("../../../crates/rma/examples/first.rs").split_once("\n\n").unwrap();
+    assert_eq!(shown, Some(program));
+    for path in PURE_PATHS.iter() {
+        for ranks in [1, 8] {
+            let ended = Job::new(ranks, "first").variables(path.variables).succeed();
+            let mut lines: Vec<_> = ended.stdout.lines().collect();
+            lines.sort_unstable();
+            let drew =
+                |line: &&str| line.split_once(" drew ticket ").and_then(|(_, ticket)| ticket.parse().ok());
+            let mut tickets: Vec<u32> = lines.iter().filter_map(drew).collect();
+            tickets.sort_unstable();
+            assert_eq!(tickets, (0..ranks).collect::<Vec<_>>(), "{}: {ended:#?}", path.name);
+            for rank in 0..ranks {
+                let left = (rank + ranks - 1) % ranks;
+                let line = format!("rank {rank} was given [{left}, {left}]");
+                assert!(lines.contains(&line.as_str()), "{}: {line:?} is not in {ended:#?}", path.name);
+            }
+        }
+    }
+}
