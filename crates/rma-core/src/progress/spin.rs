@@ -39,11 +39,9 @@ const LONGEST: Duration = Duration::from_micros(6);
 const PACKETS: u32 = 64;
 
 impl Wait<'_> {
-    /// Whether the wait begins with looks, and goes on with them behind a step that moved something: if waits
-    /// spin at all, and tracing is off.
+    /// Whether the wait begins with looks, and goes on with them behind a step that moved something: if waits spin at all.
     pub(super) fn may_look(&self) -> bool {
-        let spins = !self.patience.spin.is_zero() && !self.waiting.sharing.is_likely();
-        spins && !self.observation.is_on()
+        !self.patience.spin.is_zero() && !self.waiting.sharing.is_likely()
     }
 
     /// Drives the engine by looks for a moment, if `looks` says so; `None` when the loop of all waits is to go on.

@@ -194,10 +194,8 @@ impl Wait<'_> {
         describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
-        if self.waiting.times.are_kept() {
-            return self.until_with_time(describe, ready);
-        }
-        self.go_on(describe, ready)
+        let keeps = self.waiting.times.are_kept();
+        if keeps { self.until_with_time(describe, ready) } else { self.go_on(describe, ready) }
     }
 
     /// [`Wait::until`] without its time.
@@ -206,6 +204,14 @@ impl Wait<'_> {
         describe: &dyn Fn(&Core) -> Awaited,
         ready: &mut dyn FnMut(&mut Core) -> Result<Option<T>>,
     ) -> Result<T> {
+        let mut span = None;
+        let ready = &mut |core: &mut Core| {
+            let value = ready(core)?;
+            if value.is_none() && self.observation.is_on() && span.is_none() {
+                span = Some(self.observation.wait(self.call, &describe(core).text));
+            }
+            Ok(value)
+        };
         let parts = self.waiting.sharing.parts(self.patience.spin);
         if parts || !self.yields_at_once() {
             return self.go_on_until(None, parts, describe, ready);
@@ -224,9 +230,8 @@ impl Wait<'_> {
     ) -> Result<T> {
         let mut strategy = Paced::new(self.patience.spin, self.patience.yields);
         let mut reports = Reports::new(&self.waiting.inquiries, self.patience.report);
-        let (mut span, mut rounds) = (None, 0u32);
         // The engine, kept locked from a look that has found it idle and a packet there to the step that takes that; and the last sleep.
-        let (mut held, mut slept) = (None, None);
+        let (mut held, mut slept, mut rounds) = (None, None, 0u32);
         let mut looks = self.may_look();
         loop {
             if let Some(value) = self.spin(std::mem::take(&mut looks), ready)? {
@@ -239,12 +244,9 @@ impl Wait<'_> {
             if let Some(value) = self.test(&mut core, strategy.looks_again(), ready)? {
                 return Ok(value);
             }
-            if self.observation.is_on() && span.is_none() {
-                span = Some(self.observation.wait(self.call, &describe(&core).text));
-            }
             rounds = rounds.wrapping_add(1);
             if moved {
-                if rounds % LOOK_EVERY == 0 {
+                if rounds.is_multiple_of(LOOK_EVERY) {
                     reports.look(self, &core, self.host.now(), describe);
                 }
                 strategy.on_moved();
@@ -305,10 +307,9 @@ impl Wait<'_> {
         }
     }
 
-    /// Whether the wait begins with a yield: where waits do not spin but yield, and tracing is off.
+    /// Whether the wait begins with a yield: where waits do not spin but yield.
     fn yields_at_once(&self) -> bool {
-        let Patience { spin, yields, .. } = self.patience;
-        begins_with_yield(spin, yields, self.waiting.sharing.is_likely()) && !self.observation.is_on()
+        begins_with_yield(self.patience.spin, self.patience.yields, self.waiting.sharing.is_likely())
     }
 
     /// Sends what was begun, and yields if that was all there was to do: a poll before would be a system call
