@@ -56,9 +56,9 @@ fn look_at_all_calls(window: &Window, has_one_caller: bool) -> rma::Result<()> {
             while !flush()? {
                 window.flush(me)?;
             }
-            assert_eq!(window.has_unordered_stores(), !may_clear, "before {name}");
+            assert_eq!(window.needs_store_fence(), !may_clear, "before {name}");
             assert!(call()?, "{name}");
-            assert_eq!(window.has_unordered_stores(), *stores || !may_clear, "after {name}");
+            assert_eq!(window.needs_store_fence(), *stores || !may_clear, "after {name}");
         }
         Ok(())
     };

@@ -16,7 +16,7 @@
 //! epoch has a number, which its events carry, so that a late one cannot complete the next epoch (lessons,
 //! decision 4).
 
-use super::{Callers, WindowState};
+use super::{ThreadLevel, WindowState};
 use crate::control::{KeptPlaces, Places};
 use crate::ids::Rank;
 use crate::strategy::{Next, rest};
@@ -32,7 +32,7 @@ pub(crate) struct NotExposed;
 /// Whether an exposure epoch is open, and the origins of one that was opened past the engine.
 #[derive(Debug)]
 pub(crate) struct Exposure {
-    callers: Callers,
+    level: ThreadLevel,
     word: AtomicU64,
     /// As `word` says, which is read before and changed after.
     origins: KeptPlaces,
@@ -53,8 +53,8 @@ const IS_FAST: u64 = 4;
 const ONE_EPOCH: u64 = 8;
 
 impl Exposure {
-    pub(crate) fn new(callers: Callers) -> Self {
-        Self { callers, word: AtomicU64::new(0), origins: KeptPlaces::default() }
+    pub(crate) fn new(level: ThreadLevel) -> Self {
+        Self { level, word: AtomicU64::new(0), origins: KeptPlaces::default() }
     }
 
     /// Whether an exposure epoch is open, or being opened.
@@ -133,7 +133,7 @@ impl Exposure {
     /// Changes the word, if it is what it was seen to be.
     #[inline]
     fn change(&self, from: u64, to: u64) -> bool {
-        if self.callers == Callers::One {
+        if self.level == ThreadLevel::Serialized {
             let is_so = self.word.load(Relaxed) == from;
             if is_so {
                 self.word.store(to, Relaxed);
@@ -200,8 +200,8 @@ mod tests {
 
     #[test]
     fn an_exposure_epoch_is_ended_once_and_not_in_the_place_of_another() {
-        for callers in [Callers::One, Callers::Many] {
-            let exposure = Exposure::new(callers);
+        for level in [ThreadLevel::Serialized, ThreadLevel::Multiple] {
+            let exposure = Exposure::new(level);
             assert!(!exposure.is_open() && exposure.fast().is_none() && exposure.take_over().is_none());
             assert!(exposure.try_open(&places(&[3, 200])) && !exposure.try_open(&places(&[1])));
             let seen = exposure.fast().unwrap();

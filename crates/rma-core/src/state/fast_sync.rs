@@ -7,7 +7,7 @@
 //!
 //! Calls under the engine's lock find the same facts there, and any of them may end such an epoch.
 
-use super::{Callers, Exposure, NodeRank, Shared, WindowState};
+use super::{Exposure, NodeRank, Shared, ThreadLevel, WindowState};
 use crate::control::{KeptPlaces, LockRequest, Marks, Places, Taken};
 use crate::epoch::{Epoch, FastEpoch};
 use crate::ids::Rank;
@@ -39,11 +39,11 @@ pub(crate) struct FastSync {
 }
 
 impl FastSync {
-    pub(crate) fn new(callers: Callers) -> Self {
+    pub(crate) fn new(level: ThreadLevel) -> Self {
         Self {
             calls: AtomicU8::new(0),
             started: KeptPlaces::default(),
-            exposure: Exposure::new(callers),
+            exposure: Exposure::new(level),
             posts: Taken::new(),
             dones: Taken::new(),
         }

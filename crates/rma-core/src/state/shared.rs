@@ -5,8 +5,8 @@
 
 use super::fast_sync::FastCalls;
 use super::{
-    AccessState, Callers, FastSync, FenceGate, Hints, MappedCounts, NodeRank, OutOfRange, Regions, Single,
-    Unordered, Use,
+    AccessState, FastSync, FenceGate, Hints, MappedCounts, NodeRank, OutOfRange, Regions, Single, StoreFence,
+    ThreadLevel, Use,
 };
 use crate::control::{
     Domain, Holder, LockCell, LockKind, LockRequest, Marks, NodeDomain, TargetDomain, Wake,
@@ -117,7 +117,7 @@ pub(crate) struct Shared {
     /// The access side: its state, and the gates of the ranks of the node.
     pub(crate) access: AccessState,
     /// Stores of the direct path that are still to be ordered.
-    pub(crate) unordered: Unordered,
+    pub(crate) store_fence: StoreFence,
     /// Active synchronization without the engine's lock.
     pub(crate) active: FastSync,
     /// The counters by which stores tell their target.
@@ -408,7 +408,7 @@ impl Shared {
     /// Orders all accesses before it before all after it, beside the step on a lock word, if there is one, or that on a gate.
     #[inline]
     fn order_beside_step(&self, has_word: bool) {
-        if has_word || self.access.callers() == Callers::Many {
+        if has_word || self.access.level() == ThreadLevel::Multiple {
             full_ordering_beside_step();
         } else {
             fence(SeqCst);

@@ -22,21 +22,21 @@
 //! lie in window memory too: a flush promises nothing for either (§11.7 names the calls that do,
 //! `MPI_Win_sync` and unlock among them, which order in any case).
 
-use super::Callers;
+use super::ThreadLevel;
 use crate::mem::ONLY_STORES_LAG;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst, compiler_fence, fence};
 
 /// The note.
 #[derive(Debug)]
-pub(crate) struct Unordered {
+pub(crate) struct StoreFence {
     is_set: AtomicBool,
     /// What an ordering leaves it at.
     rest: bool,
 }
 
-impl Unordered {
-    pub(crate) fn new(callers: Callers) -> Self {
-        let rest = !ONLY_STORES_LAG || callers == Callers::Many;
+impl StoreFence {
+    pub(crate) fn new(level: ThreadLevel) -> Self {
+        let rest = !ONLY_STORES_LAG || level == ThreadLevel::Multiple;
         Self { is_set: AtomicBool::new(rest), rest }
     }
 
@@ -69,13 +69,13 @@ mod tests {
 
     #[test]
     fn a_note_is_cleared_by_an_ordering_where_one_thread_at_a_time_calls() {
-        for (callers, rest) in [(Callers::One, !ONLY_STORES_LAG), (Callers::Many, true)] {
-            let unordered = Unordered::new(callers);
-            assert_eq!(unordered.is_set(), rest, "{callers:?}");
-            unordered.note();
-            assert!(unordered.is_set());
-            unordered.order();
-            assert_eq!(unordered.is_set(), rest, "{callers:?}");
+        for (level, rest) in [(ThreadLevel::Serialized, !ONLY_STORES_LAG), (ThreadLevel::Multiple, true)] {
+            let store_fence = StoreFence::new(level);
+            assert_eq!(store_fence.is_set(), rest, "{level:?}");
+            store_fence.note();
+            assert!(store_fence.is_set());
+            store_fence.order();
+            assert_eq!(store_fence.is_set(), rest, "{level:?}");
         }
     }
 }

@@ -281,8 +281,8 @@ impl Window {
 
     /// Whether stores of the direct path are still to be ordered by a flush; for tests.
     #[doc(hidden)]
-    pub fn has_unordered_stores(&self) -> bool {
-        self.shared.unordered.is_set()
+    pub fn needs_store_fence(&self) -> bool {
+        self.shared.store_fence.is_set()
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -297,7 +297,7 @@ impl Window {
     #[inline]
     pub(crate) fn direct(&self, target: Rank, call: &'static str, len: usize) -> Option<&MappedTarget> {
         let mapped = self.direct_load(target, call, len)?;
-        self.shared.unordered.note();
+        self.shared.store_fence.note();
         Some(mapped)
     }
 

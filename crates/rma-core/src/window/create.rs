@@ -28,8 +28,8 @@ use crate::progress::Core;
 use crate::state::indices::Agreement;
 use crate::state::verdict;
 use crate::state::{
-    AccessState, Callers, FastSync, FenceGate, Flavor, Hints, MappedTarget, NodeRank, RemoteAccess, Scale,
-    Shared, Unordered, WindowState,
+    AccessState, FastSync, FenceGate, Flavor, Hints, MappedTarget, NodeRank, RemoteAccess, Scale, Shared,
+    StoreFence, ThreadLevel, WindowState,
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -377,7 +377,7 @@ impl WindowCreation {
         })?;
         let blocks = mapped.iter().map(|mapped| mapped.control).collect();
         let host = self.engine.host();
-        let callers = if self.engine.has_one_caller() { Callers::One } else { Callers::Many };
+        let level = ThreadLevel::promised(self.engine.has_one_caller());
         let node_domain =
             NodeDomain::new(blocks, mapped[own].control, holder, host.barriers(), host.vitals());
         // An iterator of a length that is known fills the shared slice in place.
@@ -404,9 +404,9 @@ impl WindowCreation {
             node_domain,
             uniform,
             fence_gate: FenceGate::default(),
-            access: AccessState::new(callers),
-            unordered: Unordered::new(callers),
-            active: FastSync::new(callers),
+            access: AccessState::new(level),
+            store_fence: StoreFence::new(level),
+            active: FastSync::new(level),
             notification: notification.ok_or_else(too_short)?,
             has_pack: AtomicBool::new(false),
             has_dropped: AtomicBool::new(false),

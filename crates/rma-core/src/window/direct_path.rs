@@ -90,7 +90,7 @@ impl<'w> DirectPath<'w> {
     #[inline(always)] // a call to it costs as much as half of it
     pub fn try_put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
         let Some((mapped, place)) = self.reach(target, disp, origin.len()) else { return false };
-        self.shared.unordered.note();
+        self.shared.store_fence.note();
         self.shared.domain(mapped).put(place, origin);
         true
     }
@@ -117,7 +117,7 @@ impl<'w> DirectPath<'w> {
     ) -> bool {
         // It is a plain store, where the old value is not wanted.
         if op == ReduceOp::Replace {
-            self.shared.unordered.note();
+            self.shared.store_fence.note();
         }
         match step.0 {
             Width::Eight(step) => self.change(step, &origin, target, disp).is_some(),
@@ -132,7 +132,7 @@ impl<'w> DirectPath<'w> {
     pub fn try_accumulate_words(&self, origin: ReadSpan, step: &RunStep, target: Rank, disp: Disp) -> bool {
         let reached = self.reach(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
         let Some((mapped, place)) = reached else { return false };
-        self.shared.unordered.note();
+        self.shared.store_fence.note();
         let domain = self.shared.domain(mapped);
         let _note = domain.note(OperationKind::Accumulate, place);
         step.change(domain, place, origin);
@@ -154,7 +154,7 @@ impl<'w> DirectPath<'w> {
         }
         let reached = self.reach(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
         let Some((mapped, place)) = reached else { return false };
-        self.shared.unordered.note();
+        self.shared.store_fence.note();
         let domain = self.shared.domain(mapped);
         let _note = domain.note(OperationKind::Accumulate, place);
         step.fetch(domain, place, origin, result);
@@ -169,7 +169,7 @@ impl<'w> DirectPath<'w> {
             return false;
         }
         let Some((mapped, place)) = self.reach(target, disp, origin.len()) else { return false };
-        self.shared.unordered.note();
+        self.shared.store_fence.note();
         let domain = self.shared.domain(mapped);
         let _note = domain.note(OperationKind::Accumulate, place);
         kernel.accumulate(place, origin, &domain);
@@ -190,7 +190,7 @@ impl<'w> DirectPath<'w> {
             return false;
         }
         let Some((mapped, place)) = self.reach(target, disp, result.len()) else { return false };
-        self.shared.unordered.note();
+        self.shared.store_fence.note();
         let domain = self.shared.domain(mapped);
         let _note = kernel.reads_operand().then(|| domain.note(OperationKind::Accumulate, place));
         kernel.fetch_accumulate(place, origin, result, &domain);
@@ -294,7 +294,7 @@ impl<'w> DirectPath<'w> {
     fn try_order_stores(&self) -> bool {
         let may_pass = self.poll_throttle.pass();
         if may_pass {
-            self.shared.unordered.order();
+            self.shared.store_fence.order();
         }
         may_pass
     }

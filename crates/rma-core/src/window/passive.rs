@@ -111,7 +111,7 @@ impl Window {
         let shared = self.shared();
         // Everything that was done is complete, and its order is all that is left to see to.
         if shared.are_all_locked() {
-            shared.unordered.order();
+            shared.store_fence.order();
             self.poll_throttled();
             return Ok(());
         }

@@ -322,7 +322,7 @@ impl Window {
             && mapped.gate.is_locked()
         {
             // Direct operations are complete when they return; only their order is left to see to.
-            self.shared().unordered.order();
+            self.shared().store_fence.order();
             self.poll_throttled();
             return Ok(());
         }

@@ -7,7 +7,7 @@
 //! They are read relaxed: a thread that communicates has itself seen the synchronization call return, or was
 //! synchronized with by one that has.
 
-use super::Callers;
+use super::ThreadLevel;
 use crate::control::LockKind;
 use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Relaxed};
 
@@ -115,22 +115,22 @@ impl Gate {
 
     /// Begins a single lock; `false` when the rank is locked, or an epoch open to it.
     #[inline]
-    pub(super) fn begin(&self, callers: Callers) -> bool {
-        self.change(callers, CLOSED, TAKING)
+    pub(super) fn begin(&self, level: ThreadLevel) -> bool {
+        self.change(level, CLOSED, TAKING)
     }
 
     /// From one code to another, if it is that.
     #[inline]
-    fn change(&self, callers: Callers, from: u8, to: u8) -> bool {
-        match callers {
-            Callers::One => {
+    fn change(&self, level: ThreadLevel, from: u8, to: u8) -> bool {
+        match level {
+            ThreadLevel::Serialized => {
                 let is_so = self.0.load(Relaxed) == from;
                 if is_so {
                     self.0.store(to, Relaxed);
                 }
                 is_so
             }
-            Callers::Many => self.0.compare_exchange(from, to, AcqRel, Relaxed).is_ok(),
+            ThreadLevel::Multiple => self.0.compare_exchange(from, to, AcqRel, Relaxed).is_ok(),
         }
     }
 
@@ -147,13 +147,13 @@ impl Gate {
 
     /// Begins to release a single lock and answers how it was held.
     #[inline]
-    pub(super) fn begin_release(&self, callers: Callers) -> Option<Option<LockKind>> {
+    pub(super) fn begin_release(&self, level: ThreadLevel) -> Option<Option<LockKind>> {
         let code = self.0.load(Relaxed);
         let Single::Held(kind) = single(code) else { return None };
-        match callers {
+        match level {
             // What bars it meanwhile changes nothing of the release.
-            Callers::One => self.0.store(LEAVING, Relaxed),
-            Callers::Many => {
+            ThreadLevel::Serialized => self.0.store(LEAVING, Relaxed),
+            ThreadLevel::Multiple => {
                 self.0.compare_exchange(code, LEAVING, AcqRel, Relaxed).ok()?;
             }
         }
@@ -215,31 +215,31 @@ mod tests {
 
     #[test]
     fn a_gate_is_taken_once_and_left_once() {
-        [Callers::One, Callers::Many].into_iter().for_each(take_and_leave);
+        [ThreadLevel::Serialized, ThreadLevel::Multiple].into_iter().for_each(take_and_leave);
     }
 
-    fn take_and_leave(callers: Callers) {
+    fn take_and_leave(level: ThreadLevel) {
         let gate = Gate::default();
-        assert!(!gate.is_open() && gate.begin_release(callers).is_none());
+        assert!(!gate.is_open() && gate.begin_release(level).is_none());
         for kind in [Some(LockKind::Exclusive), Some(LockKind::Shared), None] {
-            assert!(gate.begin(callers) && !gate.begin(callers));
+            assert!(gate.begin(level) && !gate.begin(level));
             assert_eq!((gate.single(), gate.is_open()), (Single::Changing, false));
             gate.set_held(kind);
-            assert!(gate.is_open() && gate.is_locked() && !gate.begin(callers));
+            assert!(gate.is_open() && gate.is_locked() && !gate.begin(level));
             assert_eq!(gate.single(), Single::Held(kind));
-            assert_eq!(gate.begin_release(callers), Some(kind));
-            assert!(!gate.is_open() && gate.begin_release(callers).is_none());
+            assert_eq!(gate.begin_release(level), Some(kind));
+            assert!(!gate.is_open() && gate.begin_release(level).is_none());
             gate.close();
         }
         for kind in [Some(LockKind::Exclusive), Some(LockKind::Shared), None] {
-            assert!(gate.begin(callers));
+            assert!(gate.begin(level));
             gate.bar();
             assert_eq!(gate.single(), Single::Changing, "its call goes on");
             gate.set_held(kind);
             gate.bar();
             assert_eq!((gate.is_open(), gate.is_locked(), gate.may_send()), (false, false, false));
-            assert_eq!((gate.single(), gate.begin(callers)), (Single::Held(kind), false));
-            assert_eq!(gate.begin_release(callers), Some(kind));
+            assert_eq!((gate.single(), gate.begin(level)), (Single::Held(kind), false));
+            assert_eq!(gate.begin_release(level), Some(kind));
             gate.close();
         }
         for open in [Gate::set_started, Gate::set_locked_with_all] {
@@ -249,13 +249,10 @@ mod tests {
         }
         gate.set_started();
         assert!(
-            gate.is_open()
-                && !gate.is_locked()
-                && gate.begin_release(callers).is_none()
-                && !gate.begin(callers)
+            gate.is_open() && !gate.is_locked() && gate.begin_release(level).is_none() && !gate.begin(level)
         );
         gate.set_locked_with_all();
-        assert!(gate.is_open() && gate.is_locked() && gate.begin_release(callers).is_none());
+        assert!(gate.is_open() && gate.is_locked() && gate.begin_release(level).is_none());
         assert_eq!(gate.single(), Single::No);
     }
 }

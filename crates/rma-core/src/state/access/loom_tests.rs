@@ -4,7 +4,7 @@
 //! thread that changes it has to be alone by the state's word, so two at a time are a race that the checker
 //! reports.
 
-use super::{AccessState, Callers, Gate};
+use super::{AccessState, Gate, ThreadLevel};
 use crate::epoch::{AccessWord, Epoch, Event, FastEpoch};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Mutex};
@@ -19,8 +19,8 @@ struct World {
 
 impl World {
     /// A window that is left to calls.
-    fn new(callers: Callers) -> Arc<Self> {
-        let access = AccessState::new(callers);
+    fn new(level: ThreadLevel) -> Arc<Self> {
+        let access = AccessState::new(level);
         access.set_owned(false);
         Arc::new(Self { access, engine: Mutex::new(()), epoch: UnsafeCell::new(0) })
     }
@@ -98,7 +98,7 @@ impl World {
 #[test]
 fn no_lock_call_slips_between_the_check_and_the_change_of_the_engine() {
     loom::model(|| {
-        let world = World::new(Callers::Many);
+        let world = World::new(ThreadLevel::Multiple);
         let caller = {
             let world = Arc::clone(&world);
             thread::spawn(move || [world.lock(), world.lock()])
@@ -117,7 +117,7 @@ fn no_lock_call_slips_between_the_check_and_the_change_of_the_engine() {
 fn an_epoch_is_ended_by_its_call_or_by_the_engine() {
     for epoch in [FastEpoch::Started, FastEpoch::AllLocked] {
         loom::model(move || {
-            let world = World::new(Callers::Many);
+            let world = World::new(ThreadLevel::Multiple);
             let caller = {
                 let world = Arc::clone(&world);
                 thread::spawn(move || world.open_and_close(epoch))
@@ -135,7 +135,7 @@ fn an_epoch_is_ended_by_its_call_or_by_the_engine() {
 #[test]
 fn changes_of_one_caller_and_of_the_owner_lose_nothing_of_each_other() {
     loom::model(|| {
-        let world = World::new(Callers::One);
+        let world = World::new(ThreadLevel::Serialized);
         let engine = {
             let world = Arc::clone(&world);
             thread::spawn(move || {
@@ -165,7 +165,7 @@ fn changes_of_one_caller_and_of_the_owner_lose_nothing_of_each_other() {
 #[test]
 fn locks_and_epochs_of_two_callers_exclude_each_other() {
     loom::model(|| {
-        let world = World::new(Callers::Many);
+        let world = World::new(ThreadLevel::Multiple);
         let other = {
             let world = Arc::clone(&world);
             thread::spawn(move || world.open_and_close(FastEpoch::AllLocked))

@@ -6,4 +6,4 @@ mod loom_tests;
 mod state;
 
 pub(crate) use gates::{FenceGate, Gate, Single};
-pub(crate) use state::{AccessState, Callers};
+pub(crate) use state::{AccessState, ThreadLevel};

@@ -12,7 +12,7 @@
 //! single lock, is one that calls on the fast path know too little of. Other epochs stay what they are when
 //! the engine looks at them, and either path may end them.
 //!
-//! **How.** The transition runs by compare-and-swap. Where threads take turns to call ([`Callers::One`]), no
+//! **How.** The transition runs by compare-and-swap. Where threads take turns to call ([`ThreadLevel::Serialized`]), no
 //! two calls meet: a call's changes are plain loads and stores, of which four take less than one atomic step.
 //! Whether the engine owns the state is then a word of its own, since the engine moves in the background too;
 //! for what the engine finds there, the call may just as well have come before. In the background nothing
@@ -31,11 +31,18 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// How many threads call at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Callers {
+pub(crate) enum ThreadLevel {
     /// One, and what it does comes before what the next one does, as up to `MPI_THREAD_SERIALIZED`.
-    One,
+    Serialized,
     /// Any number.
-    Many,
+    Multiple,
+}
+
+impl ThreadLevel {
+    /// That of a program which has promised so, or has not.
+    pub(crate) fn promised(has_one_caller: bool) -> Self {
+        if has_one_caller { Self::Serialized } else { Self::Multiple }
+    }
 }
 
 /// The access side of a window. After a pause each line of the cache that a call needs takes longer than the call, so it is one: its size
@@ -48,7 +55,7 @@ pub(crate) struct AccessState {
     /// With one caller: the upper half of a word that says whether the engine owns the state, changed under its lock alone; otherwise
     /// nothing.
     owner: AtomicU32,
-    callers: Callers,
+    level: ThreadLevel,
 }
 
 #[cfg(not(all(test, loom)))]
@@ -56,16 +63,16 @@ const _: () = assert!(size_of::<AccessState>() == 16);
 
 impl AccessState {
     /// No epoch is open; the engine's until the window is put into the table.
-    pub(crate) fn new(callers: Callers) -> Self {
+    pub(crate) fn new(level: ThreadLevel) -> Self {
         let AccessWord(new) = AccessWord::NEW;
-        let (word, owner) = if callers == Callers::One { (0, new) } else { (new, 0) };
-        Self { callers, word: AtomicU64::new(word), owner: AtomicU32::new(upper_half(owner)) }
+        let (word, owner) = if level == ThreadLevel::Serialized { (0, new) } else { (new, 0) };
+        Self { level, word: AtomicU64::new(word), owner: AtomicU32::new(upper_half(owner)) }
     }
 
     /// How many threads call at a time.
     #[inline]
-    pub(crate) fn callers(&self) -> Callers {
-        self.callers
+    pub(crate) fn level(&self) -> ThreadLevel {
+        self.level
     }
 
     /// The word at some moment.
@@ -79,7 +86,7 @@ impl AccessState {
     #[inline]
     pub(crate) fn try_enter(&self, gate: &Gate) -> Option<u64> {
         let before = self.change(Event::Enter)?;
-        if gate.begin(self.callers) {
+        if gate.begin(self.level) {
             return Some(before.locks());
         }
         let _same = self.change(Event::Unlock);
@@ -88,7 +95,7 @@ impl AccessState {
 
     /// The same on the slow path; answers the state before, or `None`, and nothing changed, when the rank is locked.
     pub(crate) fn enter(&self, gate: &Gate) -> Option<AccessWord> {
-        gate.begin(self.callers).then(|| self.on(Event::Lock))
+        gate.begin(self.level).then(|| self.on(Event::Lock))
     }
 
     /// A single lock that was begun is held; `None` when no lock was taken.
@@ -100,7 +107,7 @@ impl AccessState {
     /// Begins to release a single lock and answers how it was held. [`AccessState::leave`] or [`AccessState::hold`] follows.
     #[inline]
     pub(crate) fn begin_release(&self, gate: &Gate) -> Option<Option<LockKind>> {
-        gate.begin_release(self.callers)
+        gate.begin_release(self.level)
     }
 
     /// A single lock is given back, or was begun in vain.
@@ -172,7 +179,8 @@ impl AccessState {
     /// Whether calls have to take the slow path. In a forked child all have to, and find out there ([`crate::fork`]).
     #[inline]
     pub(crate) fn is_owned(&self) -> bool {
-        let word = if self.callers == Callers::One { self.owner(Relaxed) } else { self.word.load(Relaxed) };
+        let word =
+            if self.level == ThreadLevel::Serialized { self.owner(Relaxed) } else { self.word.load(Relaxed) };
         AccessWord(word).is_owned()
     }
 
@@ -209,9 +217,9 @@ impl AccessState {
     /// A transition: answers the state before.
     #[inline(always)]
     fn change(&self, event: Event) -> Option<AccessWord> {
-        match self.callers {
-            Callers::One => self.change_by_one(event),
-            Callers::Many => self.change_shared(event),
+        match self.level {
+            ThreadLevel::Serialized => self.change_by_one(event),
+            ThreadLevel::Multiple => self.change_shared(event),
         }
     }
 
@@ -235,7 +243,7 @@ impl AccessState {
     /// A change of the state's owner, under the engine's lock.
     #[inline(always)]
     fn change_owner(&self, event: Event) -> Option<AccessWord> {
-        if self.callers == Callers::Many {
+        if self.level == ThreadLevel::Multiple {
             return step(&self.word, event);
         }
         // No other thread changes that word meanwhile.
@@ -276,12 +284,12 @@ mod tests {
     use super::*;
     use crate::epoch::{Epoch, Stage};
 
-    const CALLERS: [Callers; 2] = [Callers::One, Callers::Many];
+    const LEVELS: [ThreadLevel; 2] = [ThreadLevel::Serialized, ThreadLevel::Multiple];
 
     #[test]
     fn a_state_that_the_engine_owns_lets_no_call_in_and_each_out() {
-        for callers in CALLERS {
-            let (state, gates) = (AccessState::new(callers), [Gate::default(), Gate::default()]);
+        for level in LEVELS {
+            let (state, gates) = (AccessState::new(level), [Gate::default(), Gate::default()]);
             let [one, two] = &gates;
             assert_eq!(state.try_enter(one), None);
             state.set_owned(false);
@@ -304,13 +312,13 @@ mod tests {
 
     #[test]
     fn no_epoch_begins_beside_a_lock_nor_a_lock_in_one_nor_two_of_them() {
-        for (callers, epoch, other) in CALLERS.into_iter().flat_map(|callers| {
+        for (level, epoch, other) in LEVELS.into_iter().flat_map(|level| {
             [
-                (callers, FastEpoch::Started, FastEpoch::AllLocked),
-                (callers, FastEpoch::AllLocked, FastEpoch::Started),
+                (level, FastEpoch::Started, FastEpoch::AllLocked),
+                (level, FastEpoch::AllLocked, FastEpoch::Started),
             ]
         }) {
-            let (state, gate) = (AccessState::new(callers), &Gate::default());
+            let (state, gate) = (AccessState::new(level), &Gate::default());
             assert!(!state.try_open(), "the engine owns it");
             state.set_owned(false);
             assert_eq!((state.may_open(), state.try_enter(gate)), (true, Some(0)));
@@ -341,8 +349,8 @@ mod tests {
 
     #[test]
     fn an_epoch_that_the_engine_ends_is_left_to_no_call() {
-        for callers in CALLERS {
-            let state = AccessState::new(callers);
+        for level in LEVELS {
+            let state = AccessState::new(level);
             state.set_owned(false);
             assert!(state.try_open());
             state.end_opening(Some(FastEpoch::Started));
