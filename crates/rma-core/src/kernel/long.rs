@@ -45,7 +45,7 @@ impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Aligned<'_, S, R, E>
         while offset < len {
             let rest = self.target.part(offset, len - offset);
             let admission = self.exclusion.enter_run(rest, weight(rest.len(), W::SIZE));
-            // A word belongs to where it begins.
+            // A word belongs to where it begins. By a mask: the check of a general multiple is no small part of a few words.
             let reach = (admission.reach.min(MAX_AT_ONCE) + (W::SIZE - 1)) & !(W::SIZE - 1);
             let part = rest.part(0, rest.len().min(reach));
             if admission.is_plain {
