@@ -13,6 +13,7 @@ use rma_core::error::Result;
 use rma_core::host::{Group, Host};
 use rma_core::ids::{Disp, Peer, Rank};
 use rma_core::kernel::ReduceOp;
+use rma_core::notify::{CounterSetting, Notifications};
 use rma_core::progress::NoUpper;
 use rma_core::window::Sync;
 use rma_core::window::{Window, WindowSpec};
@@ -194,7 +195,7 @@ impl<'a> Arena<'a> {
         self.complete("unlock", &window, window.begin_unlock(target)).expect("own unlock");
         let found = (0..ELEMENTS).map(|at| self.buffer.load(at)).collect::<Vec<_>>();
         assert_eq!(found, self.expected[to], "what rank {me} reads of its friend");
-        let own = self.own[to].notifications();
+        let own = Notifications::of(&self.own[to]);
         let noticed = [0, 1, 2].map(|counter| own.value(counter).expect("a counter in use"));
         assert_eq!(noticed, [0, self.noticed[to], 0], "what the friend of rank {me} was told");
     }
@@ -356,7 +357,7 @@ impl<'a> Arena<'a> {
 
 /// Puts counters of a window into use on all its ranks.
 fn use_counters(net: &SimNet, engines: &[Engine], windows: &[Window]) {
-    let begin = |window: &Window| window.begin_set_counters(Ok(COUNTERS)).expect("room for counters");
+    let begin = |window: &Window| CounterSetting::begin(window, Ok(COUNTERS)).expect("room for counters");
     let mut settings: Vec<_> = windows.iter().map(begin).collect();
     for _ in 0..ROUNDS {
         settings.retain_mut(|setting| !setting.poll().expect("counters"));

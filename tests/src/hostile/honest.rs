@@ -4,6 +4,7 @@ use rma_core::datatype::{BasicType, Datatype};
 use rma_core::error::Result;
 use rma_core::ids::{Disp, Rank};
 use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::notify::Notifying;
 use rma_core::window::{Origin, TargetArea, Window};
 use std::cell::UnsafeCell;
 
@@ -24,7 +25,7 @@ pub(super) fn try_put_notify(
     let origin = Origin { base: origin.as_ptr(), count: 1, ty: &ty };
     let area = TargetArea { disp, count: 1, ty: &ty };
     // SAFETY: the origin is a span of eight bytes.
-    unsafe { window.notifying(counter).try_put_typed(origin, target, area) }
+    unsafe { Notifying::of(window, counter).try_put_typed(origin, target, area) }
 }
 
 /// Memory with guards around it.

@@ -8,6 +8,7 @@ use rma_core::error::Result;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::mem::WriteSpan;
+use rma_core::notify::Notifying;
 use rma_core::window::{Destination, OperationRequest, Origin, TargetArea, Window};
 
 /// What became of a call.
@@ -178,7 +179,7 @@ fn notified(
     disp: Disp,
     buffers: &mut Buffers,
 ) -> Result<Called> {
-    let (Buffers { origin: from, result: into }, call) = (buffers, window.notifying(0));
+    let (Buffers { origin: from, result: into }, call) = (buffers, Notifying::of(window, 0));
     // SAFETY: as in `typed`.
     let request = unsafe {
         match &prepared.call {

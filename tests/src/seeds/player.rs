@@ -15,7 +15,7 @@ use super::program::{Flavor, Program, Region};
 use rma_core::Engine;
 use rma_core::error::Result;
 use rma_core::host::Group;
-use rma_core::notify::CounterSetting;
+use rma_core::notify::{CounterSetting, Notifications};
 use rma_core::window::Sync;
 use rma_core::window::{Detaching, OperationRequest, Window, WindowCreation, WindowFree, WindowSpec};
 use std::collections::{HashMap, HashSet};
@@ -239,7 +239,7 @@ impl<G: Environment> Player<G> {
         match under_way.poll().expect("creation") {
             None => Turn::Waits,
             Some(window) => {
-                self.stage = Stage::Counting(window.begin_set_counters(Ok(1)).expect("a counter"));
+                self.stage = Stage::Counting(CounterSetting::begin(&window, Ok(1)).expect("a counter"));
                 self.windows.push(window);
                 Turn::Moved
             }
@@ -300,7 +300,7 @@ impl<G: Environment> Player<G> {
             let words =
                 bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")));
             self.cells.push(words.collect());
-            let notices = self.windows[window].notifications().value(0).expect("the counter");
+            let notices = Notifications::of(&self.windows[window]).value(0).expect("the counter");
             assert_eq!(notices, self.notices(window), "rank {}, window {window}: notices", self.me);
         }
         self.stage = Stage::Freeing(None);

@@ -4,6 +4,7 @@ use rma_core::Result;
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::error::ErrorClass;
 use rma_core::ids::{Disp, Rank};
+use rma_core::notify::{self, NotificationRequest, Notifications};
 use rma_core::window::Window;
 use rma_tests::world::{Setup, TestRank, from, into, local, run};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -27,7 +28,7 @@ fn left_in(call: impl Fn(&Window) -> Result<()> + Sync) {
     let is_asleep = AtomicBool::new(false);
     run(&Setup::direct(2), |rank: &TestRank| {
         let window = rank.allocate(1);
-        window.set_counters(1).unwrap();
+        notify::set_counters(&window, 1).unwrap();
         if rank.me == 1 {
             until("rank 0 does not fall asleep", || is_asleep.load(SeqCst));
             rank.engine.leave_windows();
@@ -84,21 +85,21 @@ fn an_exposure_ends() {
 
 #[test]
 fn a_wait_for_a_counter_ends() {
-    left_in(|window| window.notifications().wait(0, 1).map(drop));
+    left_in(|window| Notifications::of(window).wait(0, 1).map(drop));
 }
 
 #[test]
 fn a_request_for_a_counter_ends() {
-    left_in(|window| window.notification_request(0, 1)?.wait());
+    left_in(|window| NotificationRequest::new(window, 0, 1)?.wait());
     run(&Setup::direct(2), |rank| {
         let window = rank.allocate(1);
-        window.set_counters(1).unwrap();
+        notify::set_counters(&window, 1).unwrap();
         if rank.me == 1 {
             rank.engine.leave_windows();
         }
         rank.barrier();
         if rank.me == 0 {
-            let reached = |number| window.notification_request(0, number).unwrap().is_complete();
+            let reached = |number| NotificationRequest::new(&window, 0, number).unwrap().is_complete();
             assert_eq!(reached(0), Ok(true), "what has come counts");
             assert_eq!(reached(1).unwrap_err().class(), ErrorClass::ProcAborted);
         }

@@ -5,6 +5,7 @@ use rma_core::epoch::{Assert, LockKind::Shared};
 use rma_core::error::ErrorClass;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::ReduceOp;
+use rma_core::notify::{self, CounterSetting, NotificationRequest, Notifications, Notifying};
 use rma_core::window::{Destination, Hints, Origin, TargetArea, Window, WindowSpec};
 use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, TestRank, from, into, local, run, run_all, set_local};
@@ -18,7 +19,7 @@ fn words() -> Datatype {
 /// A window with so many counters at each rank.
 fn counted(rank: &TestRank, elements: u64, counters: u32) -> Window {
     let window = rank.allocate(elements);
-    window.set_counters(counters).unwrap();
+    notify::set_counters(&window, counters).unwrap();
     window
 }
 
@@ -46,7 +47,7 @@ fn each_form_moves_its_data_and_raises_its_counter_once() {
             |values: &mut [u64; 4]| Destination { base: values.as_mut_ptr().cast(), count: 4, ty: words4() };
         window.lock_all(Assert::NONE).unwrap();
         let target = Rank(next);
-        let call = |counter| window.notifying(counter);
+        let call = |counter| Notifying::of(&window, counter);
         // SAFETY: the buffers are kept until the flush.
         let requests = unsafe {
             call(0).put(from(&values), target, Disp(0)).unwrap();
@@ -66,7 +67,7 @@ fn each_form_moves_its_data_and_raises_its_counter_once() {
             ]
         };
         requests.iter().for_each(|request| request.wait().unwrap());
-        let own = window.notifications();
+        let own = Notifications::of(&window);
         for (counter, number) in [(0, 2), (1, 1), (2, 1), (3, 1), (4, 4)] {
             assert_eq!(own.wait(counter, number).unwrap(), number, "counter {counter}");
         }
@@ -90,7 +91,7 @@ fn each_form_moves_its_data_and_raises_its_counter_once() {
         );
         rank.barrier();
         assert_eq!((own.take(4).unwrap(), own.value(4).unwrap(), own.value(0).unwrap()), (4, 0, 2));
-        window.set_counters(5).unwrap();
+        notify::set_counters(&window, 5).unwrap();
         assert_eq!(own.value(0).unwrap(), 0, "setting their number resets them");
         rank.barrier();
         window.free().unwrap();
@@ -103,7 +104,7 @@ fn numbers_that_differ_are_learnt_by_more_ranks_than_a_host_combines_at_a_time()
         let of = |rank: u32| 1 + rank % 7;
         let window = counted(rank, 1, of(rank.me));
         for other in 0..rank.size {
-            assert_eq!(window.counters_of(Rank(other)), Ok(of(other)));
+            assert_eq!(notify::counters_of(&window, Rank(other)), Ok(of(other)));
         }
         rank.barrier();
         window.free().unwrap();
@@ -119,23 +120,23 @@ fn words4() -> &'static Datatype {
 fn a_counter_that_the_target_has_not_in_use_is_an_error_of_its_own_and_moves_nothing() {
     run_all(3, |rank| {
         let window = counted(rank, 4, rank.me + 1);
-        let numbers = [0, 1, 2].map(|of| window.counters_of(Rank(of)).unwrap());
+        let numbers = [0, 1, 2].map(|of| notify::counters_of(&window, Rank(of)).unwrap());
         assert_eq!(numbers, [1, 2, 3], "each rank has its own number");
         let target = (rank.me + 1) % rank.size;
         window.lock(Shared, Rank(target), Assert::NONE).unwrap();
         let data = [7u64];
-        let error = window.notifying(target + 1).put(from(&data), Rank(target), Disp(0)).unwrap_err();
+        let error = Notifying::of(&window, target + 1).put(from(&data), Rank(target), Disp(0)).unwrap_err();
         assert_eq!(error.class(), ErrorClass::RmaNotification, "{error}");
         assert!(
             error.to_string().contains(&format!("counter {} is not among the {}", target + 1, target + 1)),
             "{error}"
         );
-        window.notifying(target).put(from(&data), Rank(target), Disp(1)).unwrap();
-        window.notifying(99).put(from(&data), Rank::NULL, Disp(0)).unwrap();
-        let outside = window.notifying(0).put(from(&data), Rank(target), Disp(4)).unwrap_err();
+        Notifying::of(&window, target).put(from(&data), Rank(target), Disp(1)).unwrap();
+        Notifying::of(&window, 99).put(from(&data), Rank::NULL, Disp(0)).unwrap();
+        let outside = Notifying::of(&window, 0).put(from(&data), Rank(target), Disp(4)).unwrap_err();
         assert_eq!(outside.class(), ErrorClass::RmaRange);
         window.unlock(Rank(target)).unwrap();
-        let own = window.notifications();
+        let own = Notifications::of(&window);
         assert_eq!(own.wait(rank.me, 1).unwrap(), 1);
         rank.barrier();
         assert_eq!((local(&window, 0), local(&window, 1)), (0, 7));
@@ -154,13 +155,13 @@ fn a_counter_that_the_target_has_not_in_use_is_an_error_of_its_own_and_moves_not
 fn one_bad_number_of_counters_is_an_error_everywhere_and_changes_nothing() {
     run_all(2, |rank| {
         let window = hinted(rank, 1, "mpi_assert_max_num_notify", if rank.me == 0 { "2" } else { "40" });
-        assert_eq!(window.room_for_counters(), [2, 40][rank.me as usize]);
-        window.set_counters(2).unwrap();
+        assert_eq!(notify::room_for_counters(&window), [2, 40][rank.me as usize]);
+        notify::set_counters(&window, 2).unwrap();
         for number in [3, 40] {
-            let error = window.set_counters(number).unwrap_err();
+            let error = notify::set_counters(&window, number).unwrap_err();
             assert_eq!(error.class(), ErrorClass::Arg, "{error}");
             assert_eq!(error.to_string().contains("mpi_assert_max_num_notify"), rank.me == 0, "{error}");
-            assert_eq!(window.counters_of(Rank(1 - rank.me)).unwrap(), 2);
+            assert_eq!(notify::counters_of(&window, Rank(1 - rank.me)).unwrap(), 2);
         }
         rank.barrier();
         window.free().unwrap();
@@ -175,20 +176,20 @@ fn no_bytes_raise_a_counter_too_and_active_epochs_have_no_notices() {
         window.lock_all(Assert::NONE).unwrap();
         let origin = Origin { base: std::ptr::null(), count: 0, ty: &ty };
         let area = TargetArea { disp: Disp(0), count: 0, ty: &ty };
-        window.notifying(0).put(from(&[]), other, Disp(0)).unwrap();
+        Notifying::of(&window, 0).put(from(&[]), other, Disp(0)).unwrap();
         // SAFETY: nothing is read.
         let request = unsafe {
-            window.notifying(0).accumulate(origin, ReduceOp::Sum, other, area).unwrap();
-            window.notifying(0).rput(origin, other, area).unwrap()
+            Notifying::of(&window, 0).accumulate(origin, ReduceOp::Sum, other, area).unwrap();
+            Notifying::of(&window, 0).rput(origin, other, area).unwrap()
         };
         request.wait().unwrap();
-        assert_eq!(window.notifications().wait(0, 3).unwrap(), 3);
+        assert_eq!(Notifications::of(&window).wait(0, 3).unwrap(), 3);
         window.unlock_all().unwrap();
         window.fence(Assert::NONE).unwrap();
-        let error = window.notifying(0).put(from(&[1]), other, Disp(0)).unwrap_err();
+        let error = Notifying::of(&window, 0).put(from(&[1]), other, Disp(0)).unwrap_err();
         assert_eq!(error.class(), ErrorClass::RmaSync, "{error}");
         window.fence(Assert::NO_SUCCEED).unwrap();
-        assert_eq!((window.notifications().value(0).unwrap(), local(&window, 0)), (3, 0));
+        assert_eq!((Notifications::of(&window).value(0).unwrap(), local(&window, 0)), (3, 0));
         rank.barrier();
         window.free().unwrap();
     });
@@ -213,13 +214,15 @@ fn a_waiter_that_sleeps_is_woken_by_the_operation() {
                 if rank.me == 0 {
                     // Time for the other rank to fall asleep; how far it comes does not matter.
                     std::thread::sleep(Duration::from_millis(2));
-                    window.notifying(round % 2).put(from(&[u64::from(round)]), Rank(1), Disp(0)).unwrap();
+                    Notifying::of(&window, round % 2)
+                        .put(from(&[u64::from(round)]), Rank(1), Disp(0))
+                        .unwrap();
                     wait_outside(round);
                 } else {
-                    let own = window.notifications();
+                    let own = Notifications::of(&window);
                     match round % 3 {
                         0 => assert_eq!(own.wait_any(0..2, 1, None).unwrap(), Some(round % 2)),
-                        1 => window.notification_request(round % 2, 1).unwrap().wait().unwrap(),
+                        1 => NotificationRequest::new(&window, round % 2, 1).unwrap().wait().unwrap(),
                         _ => assert_eq!(own.wait(round % 2, 1).unwrap(), 1),
                     }
                     assert_eq!((own.take(round % 2).unwrap(), local(&window, 0)), (1, round.into()));
@@ -248,7 +251,7 @@ fn waits_that_find_their_counter_serve_peers() {
             while local(&window, 0) != 7 {
                 assert!(began.elapsed() < LIMIT, "the put is not served");
                 if path.try_wait_notify(0, 0).is_none() {
-                    assert_eq!(window.notifications().wait(0, 0).unwrap(), 0);
+                    assert_eq!(Notifications::of(&window).wait(0, 0).unwrap(), 0);
                 }
             }
         }
@@ -261,7 +264,7 @@ fn waits_that_find_their_counter_serve_peers() {
 fn a_wait_for_any_counter_has_a_limit() {
     run_all(2, |rank| {
         let window = counted(rank, 1, 4);
-        let own = window.notifications();
+        let own = Notifications::of(&window);
         assert_eq!(own.wait_any(0..4, 1, Some(Duration::ZERO)).unwrap(), None);
         let (start, limit) = (Instant::now(), Duration::from_millis(5));
         assert_eq!(own.wait_any(1..3, 1, Some(limit)).unwrap(), None);
@@ -285,10 +288,10 @@ fn a_notified_put_is_one_packet_that_leaves_with_its_call() {
                 rank.barrier();
                 if rank.me == 0 {
                     let before = window.counters().packets_sent;
-                    window.notifying(0).put(from(&[1]), Rank(1), Disp(0)).unwrap();
+                    Notifying::of(&window, 0).put(from(&[1]), Rank(1), Disp(0)).unwrap();
                     assert_eq!(window.counters().packets_sent - before, 1, "round {round}");
                 } else {
-                    window.notifications().wait(0, round + 1).unwrap();
+                    Notifications::of(&window).wait(0, round + 1).unwrap();
                 }
                 rank.barrier();
                 if rank.me == 0 {
@@ -306,7 +309,7 @@ fn stepped_windows(world: &Stepped, elements: u64, hints: &Hints) -> Vec<Window>
     let windows = world.allocate(elements);
     windows.iter().for_each(|window| window.set_hints(hints));
     let mut settings: Vec<_> =
-        windows.iter().map(|window| window.begin_set_counters(Ok(1)).unwrap()).collect();
+        windows.iter().map(|window| CounterSetting::begin(window, Ok(1)).unwrap()).collect();
     world.until("counters", || {
         settings.retain_mut(|setting| !setting.poll().unwrap());
         settings.is_empty()
@@ -322,7 +325,7 @@ fn a_wait_ends_when_a_rank_that_may_raise_the_counter_dies() {
         windows.pop();
         world.engines[1] = None;
         let window = &windows[0];
-        let own = window.notifications();
+        let own = Notifications::of(window);
         assert_eq!(own.wait(0, 0).unwrap(), 0, "what has come counts");
         let mut ended = None;
         world.until("the death is noticed", || {
@@ -332,7 +335,7 @@ fn a_wait_ends_when_a_rank_that_may_raise_the_counter_dies() {
         let error = ended.unwrap();
         assert_eq!(error.class(), ErrorClass::ProcFailed, "{error}");
         assert!(error.to_string().contains("rank 1"), "{error}");
-        let request = window.notification_request(0, 1).unwrap();
+        let request = NotificationRequest::new(window, 0, 1).unwrap();
         assert_eq!(request.is_complete().unwrap_err().class(), ErrorClass::ProcFailed);
     }
 }
@@ -362,8 +365,8 @@ fn a_notice_that_covers_earlier_operations_waits_for_their_transfers() {
             let origin = Origin { base: data.as_ptr().cast(), count: 1, ty: &ty };
             let area = TargetArea { disp: Disp(999), count: 1, ty: &ty };
             // SAFETY: the data are kept until the flush.
-            assert!(unsafe { windows[0].notifying(0).try_put_typed(origin, Rank(1), area) }.unwrap());
-            world.until("notice", || windows[1].notifications().value(0).unwrap() == 1);
+            assert!(unsafe { Notifying::of(&windows[0], 0).try_put_typed(origin, Rank(1), area) }.unwrap());
+            world.until("notice", || Notifications::of(&windows[1]).value(0).unwrap() == 1);
             assert_eq!(local(&windows[1], 999), 9, "its own data");
             raised_early += u32::from(local(&windows[1], 899) != 9);
             let mut flush = windows[0].begin_flush(Rank(1)).unwrap();
@@ -380,14 +383,14 @@ fn a_notice_that_covers_earlier_operations_waits_for_their_transfers() {
 fn an_access_that_the_target_refuses_raises_nothing() {
     run_all(2, |rank| {
         let window = rank.engine.create_window(rank.group(), WindowSpec::Dynamic).unwrap();
-        window.set_counters(1).unwrap();
+        notify::set_counters(&window, 1).unwrap();
         let other = Rank(1 - rank.me);
         window.lock(Shared, other, Assert::NONE).unwrap();
-        let put = window.notifying(0).put(from(&[1]), other, Disp(4096));
+        let put = Notifying::of(&window, 0).put(from(&[1]), other, Disp(4096));
         let error = put.and(window.unlock(other)).unwrap_err();
         assert_eq!(error.class(), ErrorClass::RmaRange, "{error}");
         rank.barrier();
-        assert_eq!(window.notifications().value(0).unwrap(), 0);
+        assert_eq!(Notifications::of(&window).value(0).unwrap(), 0);
         rank.barrier();
         window.free().unwrap();
     });
@@ -399,9 +402,9 @@ fn a_wait_is_for_a_number_or_more_and_one_for_any_counter_gives_the_first() {
         let (window, other) = (counted(rank, 1, 4), Rank(1 - rank.me));
         window.lock_all(Assert::NONE).unwrap();
         for counter in [2, 2, 1, 1] {
-            window.notifying(counter).put(from(&[7]), other, Disp(0)).unwrap();
+            Notifying::of(&window, counter).put(from(&[7]), other, Disp(0)).unwrap();
         }
-        let own = window.notifications();
+        let own = Notifications::of(&window);
         assert_eq!((own.wait(1, 2).unwrap(), own.wait(2, 2).unwrap()), (2, 2));
         assert_eq!((own.wait(1, 1).unwrap(), own.wait_any(0..4, 1, None).unwrap()), (2, Some(1)));
         window.unlock_all().unwrap();
@@ -419,13 +422,13 @@ fn a_waiter_is_woken_by_another_thread_of_its_rank() {
             for round in 1..=5 {
                 std::thread::scope(|scope| {
                     let slept = rank.engine.counters().sleeps;
-                    let waiter = scope.spawn(|| window.notifications().wait(0, round));
+                    let waiter = scope.spawn(|| Notifications::of(&window).wait(0, round));
                     let start = Instant::now();
                     while rank.engine.counters().sleeps == slept {
                         assert!(start.elapsed() < Duration::from_secs(20), "the waiter does not fall asleep");
                         std::thread::yield_now();
                     }
-                    window.notifying(0).put(from(&[round]), Rank(0), Disp(0)).unwrap();
+                    Notifying::of(&window, 0).put(from(&[round]), Rank(0), Disp(0)).unwrap();
                     assert_eq!(waiter.join().unwrap(), Ok(round));
                 });
             }
@@ -441,8 +444,8 @@ fn counters_of_a_revoked_window_are_not_set_or_waited_for() {
         let window = counted(rank, 1, 1);
         rank.barrier();
         window.revoke();
-        let set = window.set_counters(1).unwrap_err();
-        let waited = window.notifications().wait(0, 1).unwrap_err();
+        let set = notify::set_counters(&window, 1).unwrap_err();
+        let waited = Notifications::of(&window).wait(0, 1).unwrap_err();
         assert_eq!((set.class(), waited.class()), (ErrorClass::Revoked, ErrorClass::Revoked));
         rank.barrier();
         let _ = window.free();
@@ -453,7 +456,8 @@ fn counters_of_a_revoked_window_are_not_set_or_waited_for() {
 fn a_request_for_a_counter_ends_with_its_window() {
     run_all(2, |rank| {
         let window = counted(rank, 1, 1);
-        let (request, reached) = (window.notification_request(0, 1), window.notification_request(0, 0));
+        let (request, reached) =
+            (NotificationRequest::new(&window, 0, 1), NotificationRequest::new(&window, 0, 0));
         rank.barrier();
         window.free().unwrap();
         for ended in
@@ -469,7 +473,7 @@ fn a_request_for_a_counter_ends_with_its_window() {
 fn there_is_room_for_so_many_counters_and_no_more() {
     run(&Setup::direct(1), |rank| {
         let window = hinted(rank, 1, "mpi_assert_max_num_notify", "2000000");
-        assert_eq!(window.room_for_counters(), 1 << 20);
+        assert_eq!(notify::room_for_counters(&window), 1 << 20);
         window.free().unwrap();
     });
 }

@@ -8,7 +8,7 @@ use crate::arguments::{Wide, count};
 use crate::process::Sought;
 use crate::request::{End, Pending, Status};
 use rma::{Error, ErrorClass, Result};
-use rma_core::notify::NotificationRequest;
+use rma_core::notify::{CounterSetting, NotificationRequest, Notifications, Notifying};
 use std::ffi::c_int;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) fn set_number(window: &Win, number: c_int) -> Result<()> {
     let number = u32::try_from(number).map_err(|_| {
         Error::new(ErrorClass::Arg, "", format!("num_notify is {number}, but must not be negative"))
     });
-    window.inner.begin_set_counters(number)?.wait()
+    CounterSetting::begin(&window.inner, number)?.wait()
 }
 
 /// Waits for one of a row of counters.
@@ -43,7 +43,7 @@ pub(crate) fn wait_any(
     let (first, len) = (counter(first)?, u32::try_from(count("count", len)?).unwrap_or(u32::MAX));
     let limit = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
     let counters = first..first.saturating_add(len);
-    let found = window.inner.notifications().wait_any(counters, count("number", number)?, limit)?;
+    let found = Notifications::of(&window.inner).wait_any(counters, count("number", number)?, limit)?;
     Ok(found.map(|found| c_int::try_from(found).unwrap_or(c_int::MAX)))
 }
 
@@ -65,7 +65,7 @@ impl Pending for Reached {
 }
 
 pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, window: &Win) -> Result<()> {
-    let call = window.inner.notifying(counter(notify)?);
+    let call = Notifying::of(&window.inner, counter(notify)?);
     if let (Some(len), Some((rank, disp))) = (dense(&origin, &target), target.place()) {
         return call.put(origin.address.readable("origin_addr", len)?, rank, disp);
     }
@@ -75,7 +75,7 @@ pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, 
 }
 
 pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, notify: c_int, window: &Win) -> Result<()> {
-    let call = window.inner.notifying(counter(notify)?);
+    let call = Notifying::of(&window.inner, counter(notify)?);
     if let (Some(len), Some((rank, disp))) = (dense(&origin, &target), target.place()) {
         return call.get(origin.address.writable("origin_addr", len)?, rank, disp);
     }
@@ -90,7 +90,7 @@ pub(crate) fn rput<C: Wide>(
     notify: c_int,
     window: &Win,
 ) -> Result<Operation> {
-    let call = window.inner.notifying(counter(notify)?);
+    let call = Notifying::of(&window.inner, counter(notify)?);
     // SAFETY: as in `put`.
     let run = |sides: Sides<'_>| unsafe { call.rput(sides.origin(), sides.rank, sides.area()) };
     with_sides(window, &origin, &target, run).map(Operation)
@@ -102,7 +102,7 @@ pub(crate) fn rget<C: Wide>(
     notify: c_int,
     window: &Win,
 ) -> Result<Operation> {
-    let call = window.inner.notifying(counter(notify)?);
+    let call = Notifying::of(&window.inner, counter(notify)?);
     // SAFETY: as in `put`.
     let run = |sides: Sides<'_>| unsafe { call.rget(sides.destination(), sides.rank, sides.area()) };
     with_sides(window, &origin, &target, run).map(Operation)
@@ -117,7 +117,7 @@ pub(crate) fn accumulate<C: Wide>(
     window: &Win,
     is_requested: bool,
 ) -> Result<Operation> {
-    let call = window.inner.notifying(counter(notify)?);
+    let call = Notifying::of(&window.inner, counter(notify)?);
     let request = with_op(window, &origin, &target, handle, |sides, op| {
         let (from, area) = (sides.origin(), sides.area());
         // SAFETY: as in `put`.
@@ -141,7 +141,7 @@ pub(crate) fn get_accumulate<C: Wide>(
     window: &Win,
     is_requested: bool,
 ) -> Result<Operation> {
-    let call = window.inner.notifying(counter(notify)?);
+    let call = Notifying::of(&window.inner, counter(notify)?);
     let request = with_result(window, &origin, &result, &target, handle, |sides, op, to| {
         let (from, area) = (sides.origin(), sides.area());
         // SAFETY: as in `put`.

@@ -6,6 +6,7 @@ use crate::errors::{Attached, Raiser, Subject};
 use crate::handle::Table;
 use crate::name::Name;
 use rma::{Error, ErrorClass, Group, Result};
+use rma_core::notify;
 use rma_core::window::Window;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl Win {
     ) -> Self {
         // Units that no `int` holds come from the call with large ones, whose programs do not ask for the attribute.
         let disp_unit = c_int::try_from(disp_unit).unwrap_or(c_int::MAX);
-        let counters = c_int::try_from(inner.room_for_counters()).unwrap_or(c_int::MAX);
+        let counters = c_int::try_from(notify::room_for_counters(&inner)).unwrap_or(c_int::MAX);
         let model = MPI_WIN_UNIFIED;
         let facts = Facts { base, size, disp_unit, flavor, model, counters, counter_limit: MPI_Count::MAX };
         Self {

@@ -10,7 +10,7 @@ use crate::window::DirectPath;
 
 impl DirectPath<'_> {
     /// [`super::Notifying::put`], where it is a copy and a step on a counter; `None` when it has not been done. Else whether a thread of the
-    /// target may sleep until the counter changes: the caller has it look again by [`crate::window::Window::wake_notified`].
+    /// target may sleep until the counter changes: the caller has it look again by [`super::wake`].
     #[inline(always)] // a call to it costs as much as half of it
     pub fn try_put_notify(&self, origin: ReadSpan, target: Rank, disp: Disp, counter: u32) -> Option<bool> {
         let mapped = self.mapped(target).filter(|mapped| mapped.gate.is_locked())?;

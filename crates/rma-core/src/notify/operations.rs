@@ -2,16 +2,15 @@
 
 use crate::datatype::Datatype;
 use crate::error::{Error, ErrorClass, Result};
-use crate::ids::{Disp, Rank, WindowId};
+use crate::ids::{Disp, Rank};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
-use crate::origin::issue::Issuer;
-use crate::progress::Core;
-use crate::state::{MappedTarget, State};
-use crate::table::{Notice, OpData, OpKind, OpResult, Operation, Signal};
-use crate::window::{Mode, Outcome, Window};
+use crate::state::MappedTarget;
+use crate::table::{Notice, OpData, OpKind, OpResult, Operation};
+use crate::window::Window;
+use crate::window::requests::check_passive;
+use crate::window::scattered::{Mode, Outcome, submit};
 use crate::wire::Store;
-use std::sync::Arc;
 
 /// One-sided calls on a window, each of which raises one counter of its target by one when its data are where they belong: stored at
 /// the target, or read there and out of the way.
@@ -23,91 +22,26 @@ pub struct Notifying<'a> {
     counter: u32,
 }
 
-/// How a call goes on without an operation element, and whether it has a request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct How {
-    pub(super) waits: bool,
-    pub(super) is_requested: bool,
+/// Has a rank of the node look again at its counters that sleeps until one changes, on behalf of a call.
+#[cold]
+pub fn wake(window: &Window, call: &'static str, target: Rank) {
+    let shared = window.shared();
+    let peer = shared.group.peer(target);
+    if peer == shared.holder.peer() {
+        window.engine().wake_waiters();
+    } else {
+        // A wait for room in the channel has no errors.
+        let _ = window.engine().notify(call, std::iter::once(peer));
+    }
 }
 
-impl How {
-    pub(super) const PLAIN: Self = Self { waits: true, is_requested: false };
-    pub(super) const REQUEST: Self = Self { waits: true, is_requested: true };
-    pub(super) const TRY: Self = Self { waits: false, is_requested: false };
-    pub(super) const TRY_REQUEST: Self = Self { waits: false, is_requested: true };
-}
-
-impl Window {
-    /// The calls that raise this counter of their target.
+impl<'a> Notifying<'a> {
+    /// The calls on a window that raise this counter of their target.
     #[inline]
-    pub fn notifying(&self, counter: u32) -> Notifying<'_> {
-        Notifying { window: self, counter }
+    pub fn of(window: &'a Window, counter: u32) -> Self {
+        Self { window, counter }
     }
 
-    /// Has a rank of the node look again at its counters that sleeps until one changes, on behalf of a call.
-    #[cold]
-    pub fn wake_notified(&self, call: &'static str, target: Rank) {
-        let shared = self.shared();
-        let peer = shared.group.peer(target);
-        if peer == shared.holder.peer() {
-            self.engine().wake_waiters();
-        } else {
-            // A wait for room in the channel has no errors.
-            let _ = self.engine().notify(call, std::iter::once(peer));
-        }
-    }
-
-    /// Queues an operation with a notice, which leaves at once.
-    pub(crate) fn submit_notified(
-        &self,
-        target: Rank,
-        call: &'static str,
-        mut op: Operation,
-        waits: bool,
-        is_requested: bool,
-    ) -> Result<Outcome> {
-        let _call = waits.then(|| self.trace(call, Some(target)));
-        let signal = is_requested.then(Arc::<Signal>::default);
-        if let Some(signal) = &signal {
-            op = op.signalling(Arc::clone(signal));
-        }
-        if waits {
-            let mut rest = Some(op);
-            // The target waits for it, and the caller may compute for long: it leaves with the call.
-            let has_left = self.engine().with_sending(|core| {
-                self.post_once(core, target, call, &mut rest)?;
-                Ok(rest.is_none() && issue(core, self.id(), target))
-            })?;
-            if has_left {
-                self.poll_throttled();
-                return Ok(Outcome::Posted(signal));
-            }
-            if let Some(op) = rest {
-                self.post(target, call, || op)?;
-            }
-            self.engine().poll();
-        } else if self.try_post(target, call, op)?.is_some() {
-            return Ok(Outcome::Full);
-        }
-        Ok(Outcome::Posted(signal))
-    }
-}
-
-/// Issues what may leave of a window; says whether nothing is left for a target. What is left may need a packet that has come already.
-fn issue(core: &mut Core, id: WindowId, target: Rank) -> bool {
-    let Core { channel, state, windows, .. } = core;
-    let Some(mut context) = windows.borrow(state, id) else { return false };
-    let (state, window) = context.split();
-    let State { pools, bulks, by_channel, config, .. } = state;
-    let channel = &mut **channel;
-    if window.needs_issue {
-        Issuer { window, pools, bulks, channel, by_channel, config }.issue_window();
-    }
-    let target = window.table.find(&pools.targets, target);
-    !window.needs_issue && target.is_none_or(|key| pools.targets[key].pending.is_empty())
-}
-
-impl Notifying<'_> {
     /// Stores `origin` at displacement `disp` of `target`.
     ///
     /// # Errors
@@ -182,7 +116,7 @@ impl Notifying<'_> {
         if shared.mapped(target).is_some_and(|mapped| mapped.gate.is_locked()) {
             return Ok(());
         }
-        self.window.check_passive(call, target)
+        check_passive(self.window, call, target)
     }
 
     fn submit(&self, call: &'static str, target: Rank, make: impl FnOnce() -> Operation) -> Result<()> {
@@ -190,7 +124,7 @@ impl Notifying<'_> {
         if op.len == 0 {
             op = Operation::nothing();
         }
-        self.window.submit_notified(target, call, op.notifying(self.notice()), true, false).map(drop)
+        submit(self.window, target, call, op, Mode::WAIT.notifying(self.notice())).map(drop)
     }
 
     fn notice(&self) -> Notice {
@@ -203,20 +137,18 @@ impl Notifying<'_> {
         call: &'static str,
         target: Rank,
         (count, ty): (u64, &Datatype),
-        how: How,
+        mode: Mode,
         begin: impl FnOnce(Mode) -> Result<Outcome>,
     ) -> Result<Outcome> {
         if target == Rank::NULL {
             return Ok(Outcome::Done);
         }
         self.check(call, target)?;
-        let (notice, How { waits, is_requested }) = (self.notice(), how);
+        let mode = mode.notifying(self.notice());
         let is_empty = count == 0 || ty.size() == 0;
-        let mode = if is_empty { Mode::Wait } else { Mode::Notify(notice, waits, is_requested) };
-        let outcome = begin(mode).map_err(|error| error.in_call(call))?;
+        let outcome = begin(if is_empty { Mode::WAIT } else { mode }).map_err(|error| error.in_call(call))?;
         if is_empty && self.window.shared().mapped(target).is_none() {
-            let nothing = Operation::nothing().notifying(notice);
-            return self.window.submit_notified(target, call, nothing, waits, is_requested);
+            return submit(self.window, target, call, Operation::nothing(), mode);
         }
         if is_empty || matches!(outcome, Outcome::Done) {
             self.raise(call, target);
@@ -229,7 +161,7 @@ impl Notifying<'_> {
     #[inline]
     fn raise(&self, call: &'static str, target: Rank) {
         if self.window.shared().notification.of(target).is_some_and(|block| block.raise(self.counter)) {
-            self.window.wake_notified(call, target);
+            wake(self.window, call, target);
         }
     }
 }

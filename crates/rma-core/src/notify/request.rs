@@ -1,6 +1,6 @@
 //! A request that is complete when a counter has come to a number, for waits of many kinds of requests.
 
-use super::waits::Sleeper;
+use super::waits::{Notifications, Sleeper};
 use crate::error::Result;
 use crate::host::Awaited;
 use crate::state::left_error;
@@ -16,24 +16,22 @@ pub struct NotificationRequest {
 
 const CALL: &str = "notification_request";
 
-impl Window {
+impl NotificationRequest {
     /// A request that is complete when counter `counter` of this rank is at `number` or more.
     ///
     /// # Errors
     /// `MPIX_ERR_RMA_NOTIFICATION` when there is no such counter.
-    pub fn notification_request(&self, counter: u32, number: u64) -> Result<NotificationRequest> {
-        let block = self.notifications().checked(CALL, counter..counter.saturating_add(1))?;
+    pub fn new(window: &Window, counter: u32, number: u64) -> Result<Self> {
+        let block = Notifications::of(window).checked(CALL, counter..counter.saturating_add(1))?;
         // It may be asked for when its thread sleeps, which no request knows.
         std::mem::forget(Sleeper::new(block));
-        Ok(NotificationRequest { window: self.clone(), counter, number })
+        Ok(Self { window: window.clone(), counter, number })
     }
-}
 
-impl NotificationRequest {
     /// Whether the counter has come so far. Moves nothing, and takes no lock.
     ///
     /// # Errors
-    /// As [`Notifications::wait`](super::Notifications::wait).
+    /// As [`Notifications::wait`].
     pub fn is_complete(&self) -> Result<bool> {
         let (shared, engine) = (self.window.shared(), self.window.engine());
         let block = shared.notification.own();
@@ -41,7 +39,7 @@ impl NotificationRequest {
         if is_there() {
             return Ok(true);
         }
-        let left = self.window.notifications().have_all_left();
+        let left = Notifications::of(&self.window).have_all_left();
         let checked = match left {
             // In this order: what they have raised is raised then.
             Some(rank) if !is_there() => Err(left_error(engine.host(), shared, rank, CALL)),
@@ -65,13 +63,13 @@ impl NotificationRequest {
     /// # Errors
     /// As [`NotificationRequest::is_complete`].
     pub fn wait(&self) -> Result<()> {
-        self.window.notifications().wait(self.counter, self.number).map(drop)
+        Notifications::of(&self.window).wait(self.counter, self.number).map(drop)
     }
 
     /// What its end needs, for waits of many kinds of requests.
     pub fn awaited(&self) -> Awaited {
         let Self { counter, number, .. } = self;
-        self.window.notifications().awaited(format!("counter {counter} to come to {number}"))
+        Notifications::of(&self.window).awaited(format!("counter {counter} to come to {number}"))
     }
 }
 

@@ -40,65 +40,58 @@ enum Phase {
 /// What all ranks have in use, if that is the same number.
 type Alike = Option<u32>;
 
-impl Window {
-    /// Sets how many counters this rank has in use, and all of them to zero; collective, and over when all ranks have done so. Each
-    /// gives a number of its own.
-    ///
-    /// # Errors
-    /// `MPI_ERR_ARG` on all ranks, and nothing is changed, when one of them has no room for so many: the hint
-    /// `mpi_assert_max_num_notify` asks for it when the window is made. `MPI_ERR_WIN`; whatever the host says of a lost rank.
-    pub fn set_counters(&self, number: u32) -> Result<()> {
-        let _call = self.trace(CALL, None);
-        self.begin_set_counters(Ok(number))?.wait()
-    }
+/// Sets how many counters this rank has in use of a window, and all of them to zero; collective, and over when all ranks have done so. Each
+/// gives a number of its own.
+///
+/// # Errors
+/// `MPI_ERR_ARG` on all ranks, and nothing is changed, when one of them has no room for so many: the hint
+/// `mpi_assert_max_num_notify` asks for it when the window is made. `MPI_ERR_WIN`; whatever the host says of a lost rank.
+pub fn set_counters(window: &Window, number: u32) -> Result<()> {
+    let _call = window.trace(CALL, None);
+    CounterSetting::begin(window, Ok(number))?.wait()
+}
 
-    /// The steps of [`Window::set_counters`]. With an error instead of a number this rank only takes part, so that no other waits
-    /// for it, and answers that error in the end.
+/// How many counters a rank has in use.
+///
+/// # Errors
+/// `MPI_ERR_RANK`.
+pub fn counters_of(window: &Window, rank: Rank) -> Result<u32> {
+    window.shared().check_rank(rank, "counters_of")?;
+    Ok(window.shared().notification.in_use(rank))
+}
+
+/// How many counters this rank can have in use.
+pub fn room_for_counters(window: &Window) -> u32 {
+    window.shared().notification.own().map_or(0, |block| block.capacity())
+}
+
+impl CounterSetting {
+    /// The steps of [`set_counters`]. With an error instead of a number this rank only takes part, so that no other waits for it, and
+    /// answers that error in the end.
     ///
     /// # Errors
-    /// As [`Window::set_counters`].
-    pub fn begin_set_counters(&self, number: Result<u32>) -> Result<CounterSetting> {
-        let own = self.shared().notification.own();
-        let room = own.map_or(0, |block| block.capacity());
+    /// As [`set_counters`].
+    pub fn begin(window: &Window, number: Result<u32>) -> Result<Self> {
+        let room = room_for_counters(window);
         let number =
             number.and_then(|number| if number > room { Err(no_room(number, room)) } else { Ok(number) });
         let (number, fault) = number.map_or_else(|fault| (0, Some(fault)), |number| (number, None));
         let (wide, is_good) = (u64::from(number), u64::from(fault.is_none()));
-        let compare = self.engine().with(|core| {
-            let window = core.windows.get(self.id()).ok_or_else(|| gone(CALL))?;
+        let (engine, group) = (window.engine(), &window.shared().group);
+        let compare = engine.with(|core| {
+            let window = core.windows.get(window.id()).ok_or_else(|| gone(CALL))?;
             window.check_open(CALL)?;
             core.state.needs_step = true;
-            self.engine().host().begin_reduce(&self.shared().group, Combine::Min, &[wide, !wide, is_good])
+            engine.host().begin_reduce(group, Combine::Min, &[wide, !wide, is_good])
         })?;
-        Ok(CounterSetting {
-            window: self.clone(),
-            number,
-            fault,
-            phase: Phase::Compare(compare),
-            learnt: Vec::new(),
-        })
+        let phase = Phase::Compare(compare);
+        Ok(Self { window: window.clone(), number, fault, phase, learnt: Vec::new() })
     }
 
-    /// How many counters a rank has in use.
-    ///
-    /// # Errors
-    /// `MPI_ERR_RANK`.
-    pub fn counters_of(&self, rank: Rank) -> Result<u32> {
-        self.shared().check_rank(rank, "counters_of")?;
-        Ok(self.shared().notification.in_use(rank))
-    }
-
-    /// How many counters this rank can have in use.
-    pub fn room_for_counters(&self) -> u32 {
-        self.shared().notification.own().map_or(0, |block| block.capacity())
-    }
-}
-
-impl CounterSetting {
     /// Waits until all ranks have set their numbers.
     ///
     /// # Errors
-    /// As [`Window::set_counters`].
+    /// As [`set_counters`].
     pub fn wait(mut self) -> Result<()> {
         let (engine, window) = (self.window.engine().clone(), self.window.clone());
         let describe = |_: &Core| awaited(&engine, &window);
@@ -108,7 +101,7 @@ impl CounterSetting {
     /// Advances; answers whether all ranks have set their numbers. Progress of the engine is the caller's business.
     ///
     /// # Errors
-    /// As [`Window::set_counters`].
+    /// As [`set_counters`].
     pub fn poll(&mut self) -> Result<bool> {
         let engine = self.window.engine().clone();
         engine.with(|core| self.poll_in(core))

@@ -2,16 +2,18 @@
 //!
 //! Memory is given as raw addresses, so the calls are `unsafe`, as those of [`crate::window`] of the same names.
 
-use super::operations::{How, Notifying};
+use super::operations::Notifying;
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::kernel::ReduceOp;
 use crate::mem::{ReadSpan, WriteSpan};
+use crate::window::requests::{requested, try_requested};
+use crate::window::scattered::{self, Mode};
 use crate::window::{Destination, OperationRequest, Origin, TargetArea};
 
 macro_rules! forms {
     ($(
-        $text:literal, $scattered:ident, $name:literal, $named_request:literal,
+        $text:literal, $form:path, $name:literal, $named_request:literal,
         $plain:ident, $try_plain:ident, $request:ident, $try_request:ident($($argument:ident: $ty:ty),*);
     )*) => {
         impl Notifying<'_> {
@@ -30,8 +32,8 @@ macro_rules! forms {
                     area: TargetArea<'_>,
                 ) -> Result<()> {
                     // SAFETY: the caller's promise.
-                    let begin = |mode| unsafe { self.window.$scattered($($argument,)* target, area, mode) };
-                    self.carry_out($name, target, (area.count, area.ty), How::PLAIN, begin).map(drop)
+                    let begin = |mode| unsafe { $form(self.window, $($argument,)* target, area, mode) };
+                    self.carry_out($name, target, (area.count, area.ty), Mode::WAIT, begin).map(drop)
                 }
 
                 /// The same, but answers `false` instead of waiting for an operation element.
@@ -48,8 +50,8 @@ macro_rules! forms {
                     area: TargetArea<'_>,
                 ) -> Result<bool> {
                     // SAFETY: the caller's promise.
-                    let begin = |mode| unsafe { self.window.$scattered($($argument,)* target, area, mode) };
-                    let outcome = self.carry_out($name, target, (area.count, area.ty), How::TRY, begin)?;
+                    let begin = |mode| unsafe { $form(self.window, $($argument,)* target, area, mode) };
+                    let outcome = self.carry_out($name, target, (area.count, area.ty), Mode::TRY, begin)?;
                     Ok(outcome.is_accepted())
                 }
 
@@ -67,10 +69,10 @@ macro_rules! forms {
                     area: TargetArea<'_>,
                 ) -> Result<OperationRequest> {
                     // SAFETY: the caller's promise.
-                    let begin = |mode| unsafe { self.window.$scattered($($argument,)* target, area, mode) };
-                    let begin =
-                        || self.carry_out($named_request, target, (area.count, area.ty), How::REQUEST, begin);
-                    self.window.requested($named_request, target, begin)
+                    let begin = |mode| unsafe { $form(self.window, $($argument,)* target, area, mode) };
+                    let elements = (area.count, area.ty);
+                    let begin = || self.carry_out($named_request, target, elements, Mode::REQUEST, begin);
+                    requested(self.window, $named_request, target, begin)
                 }
 
                 /// The same with a request, but answers `None` instead of waiting for an operation element.
@@ -87,11 +89,10 @@ macro_rules! forms {
                     area: TargetArea<'_>,
                 ) -> Result<Option<OperationRequest>> {
                     // SAFETY: the caller's promise.
-                    let begin = |mode| unsafe { self.window.$scattered($($argument,)* target, area, mode) };
-                    let begin = || {
-                        self.carry_out($named_request, target, (area.count, area.ty), How::TRY_REQUEST, begin)
-                    };
-                    self.window.try_requested($named_request, target, begin)
+                    let begin = |mode| unsafe { $form(self.window, $($argument,)* target, area, mode) };
+                    let elements = (area.count, area.ty);
+                    let begin = || self.carry_out($named_request, target, elements, Mode::TRY_REQUEST, begin);
+                    try_requested(self.window, $named_request, target, begin)
                 }
             )*
         }
@@ -100,16 +101,16 @@ macro_rules! forms {
 
 forms! {
     "[`Window::put_typed`](crate::window::Window::put_typed) with a notice, whatever the layouts.",
-    put_scattered, "put_notify", "rput_notify",
+    scattered::put, "put_notify", "rput_notify",
     put_blocks, try_put_typed, rput, try_rput(origin: Origin<'_>);
     "[`Window::get_typed`](crate::window::Window::get_typed) with a notice, whatever the layouts.",
-    get_scattered, "get_notify", "rget_notify",
+    scattered::get, "get_notify", "rget_notify",
     get_blocks, try_get_typed, rget, try_rget(result: Destination<'_>);
     "[`Window::accumulate_typed`](crate::window::Window::accumulate_typed) with a notice.",
-    accumulate_scattered, "accumulate_notify", "raccumulate_notify",
+    scattered::accumulate, "accumulate_notify", "raccumulate_notify",
     accumulate, try_accumulate, raccumulate, try_raccumulate(origin: Origin<'_>, op: ReduceOp);
     "[`Window::get_accumulate`](crate::window::Window::get_accumulate) with a notice.",
-    get_accumulate_scattered, "get_accumulate_notify", "rget_accumulate_notify",
+    scattered::get_accumulate, "get_accumulate_notify", "rget_accumulate_notify",
     get_accumulate, try_get_accumulate, rget_accumulate, try_rget_accumulate(
         origin: Origin<'_>,
         result: Destination<'_>,

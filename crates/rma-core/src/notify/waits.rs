@@ -20,15 +20,13 @@ pub struct Notifications<'a> {
     pub(super) window: &'a Window,
 }
 
-impl Window {
-    /// This rank's counters.
-    #[inline]
-    pub fn notifications(&self) -> Notifications<'_> {
-        Notifications { window: self }
-    }
-}
-
 impl<'a> Notifications<'a> {
+    /// This rank's counters of a window.
+    #[inline]
+    pub fn of(window: &'a Window) -> Self {
+        Self { window }
+    }
+
     /// How many are in use.
     pub fn in_use(&self) -> u32 {
         self.block().map_or(0, CounterBlock::in_use)

@@ -12,8 +12,8 @@
 //! The first three need nothing of each other, so they are begun at once and a window costs two rounds of the host. A rank with a bad
 //! argument takes part in them, and one that cannot make its segment in the meeting: all ranks get an error and none hangs.
 
+use super::Window;
 use super::agree::{Agreed, Agreeing};
-use super::calls::Window;
 use super::cells::{Cells, left_out, ranks_of_node, too_short};
 use super::pending::{Pending, unexpected};
 use super::spec::WindowSpec;

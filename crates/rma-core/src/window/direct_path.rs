@@ -1,31 +1,26 @@
-//! What a caller tries first when every instruction counts: puts and gets that are nothing but a copy,
-//! accumulates and compare-and-swaps that are one atomic instruction or a run of elements side by side, small
-//! stores that join others in a pack which waits for more, flushes that are nothing but an order, locks that
-//! are free and unlocks that no other rank waits for.
+//! What a caller tries first when every instruction counts: puts and gets that are nothing but a copy, accumulates and compare-and-swaps
+//! that are one atomic instruction or a run of elements side by side, small stores that join others in a pack which waits for more, flushes
+//! that are nothing but an order, locks that are free and unlocks that no other rank waits for.
 //!
-//! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target
-//! is not mapped, no epoch is open to it, bytes lie outside of the window's one range, tracing is on, the
-//! rank has to be searched for, or it is time to serve the channels. The caller then makes the ordinary call,
-//! which sees to all of that. Those that join a pack look only at the pack, which lasts as long as an epoch.
-//! They do not panic, so that a caller across a language boundary needs no frame around them.
+//! They answer `false`, and have done nothing, whenever there is more to do or something is wrong: the target is not mapped, no epoch is
+//! open to it, bytes lie outside of the window's one range, tracing is on, the rank has to be searched for, or it is time to serve the
+//! channels. The caller then makes the ordinary call, which sees to all of that. Those that join a pack look only at the pack, which lasts
+//! as long as an epoch. They do not panic, so that a caller across a language boundary needs no frame around them.
 //!
-//! Those on mapped memory are calls of a [`DirectPath`], which has side by side what they look at. An atomic
-//! step, or the full ordering of a flush, lets no later load begin before it is over, so each dependent
-//! look-up costs its time in every call: from the path there are two to the target's memory, from the window
-//! there would be five.
+//! Those on mapped memory are calls of a [`DirectPath`], which has side by side what they look at. An atomic step, or the full ordering of
+//! a flush, lets no later load begin before it is over, so each dependent look-up costs its time in every call: from the path there are two
+//! to the target's memory, from the window there would be five.
 
-use super::calls::Window;
+use super::Window;
 use crate::control::{LockKind, OperationKind, RunStep, Step, Width, WordStep, compare_and_swap};
 use crate::engine::Engine;
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{Element, ReadSpan, Word, WriteSpan};
-use crate::origin::pack::Small;
 use crate::state::{MappedTarget, Shared};
 use crate::strategy::PollThrottle;
-use crate::wire::Store;
 use std::fmt;
-use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, fence};
+use std::sync::atomic::{Ordering::SeqCst, fence};
 
 /// A window's direct path: its mapped ranks, for calls that need nothing else. As good as the [`Window`] that it is of.
 #[derive(Clone, Copy)]
@@ -39,53 +34,18 @@ pub struct DirectPath<'w> {
     pub(crate) engine: &'w Engine,
 }
 
-impl Window {
-    /// The window's direct path, to be looked up once for many calls.
+impl<'w> DirectPath<'w> {
     #[inline]
-    pub fn direct_path(&self) -> DirectPath<'_> {
-        let shared = &**self.shared();
+    pub(super) fn of(window: &'w Window) -> Self {
+        let (shared, engine) = (&**window.shared(), window.engine());
         // They ascend, so the last one tells.
         let ends_row =
             |last: &MappedTarget| (last.rank.0 - shared.first.0) as usize == shared.silent.len() - 1;
         let mapped: &[MappedTarget] =
             if shared.silent.last().is_none_or(ends_row) { &shared.silent } else { &[] };
-        let engine = self.engine();
-        DirectPath { mapped, first: shared.first, shared, poll_throttle: engine.poll_throttle(), engine }
+        Self { mapped, first: shared.first, shared, poll_throttle: engine.poll_throttle(), engine }
     }
 
-    /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
-    #[inline(always)]
-    pub fn has_pack(&self) -> bool {
-        // One that another thread has just begun may be missed here, and is found on the slow path.
-        self.shared().has_pack.load(Relaxed)
-    }
-
-    /// [`Window::put`], where it is nothing but a copy into a pack of others that wait; says whether it has been done.
-    pub fn put_joins(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        self.joins(target, Small::new(Store::Put, disp, origin).as_ref())
-    }
-
-    /// [`Window::accumulate`] of one element, likewise.
-    pub fn accumulate_joins(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
-        kernel.op().is_accumulate()
-            && origin.len() == kernel.ty().size()
-            && self.joins(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref())
-    }
-
-    /// [`Window::rput`], where it is nothing but a copy into a pack of others; says whether it has been done, and is complete.
-    pub fn rput_joins(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        self.joins_with_request(target, Small::new(Store::Put, disp, origin).as_ref())
-    }
-
-    /// [`Window::raccumulate`] of one element, likewise.
-    pub fn raccumulate_joins(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
-        kernel.op().is_accumulate()
-            && origin.len() == kernel.ty().size()
-            && self.joins_with_request(target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref())
-    }
-}
-
-impl<'w> DirectPath<'w> {
     /// [`Window::put`], where it is nothing but a copy; says whether it has been done.
     #[inline(always)] // a call to it costs as much as half of it
     pub fn try_put(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
@@ -103,9 +63,8 @@ impl<'w> DirectPath<'w> {
         true
     }
 
-    /// [`Window::accumulate`] of one element, where it is one atomic instruction on one aligned word, or a
-    /// loop around one; says whether it has been done. `origin` answers the operand for its length; `step` is
-    /// that of `op`.
+    /// [`Window::accumulate`] of one element, where it is one atomic instruction on one aligned word, or a loop around one; says whether it
+    /// has been done. `origin` answers the operand for its length; `step` is that of `op`.
     #[inline(always)] // as above
     pub fn try_accumulate(
         &self,
@@ -126,8 +85,7 @@ impl<'w> DirectPath<'w> {
         }
     }
 
-    /// [`Window::accumulate`] of words, where the target is mapped and open and they are aligned; says
-    /// whether it was done.
+    /// [`Window::accumulate`] of words, where the target is mapped and open and they are aligned; says whether it was done.
     #[inline(always)] // as above
     pub fn try_accumulate_words(&self, origin: ReadSpan, step: &RunStep, target: Rank, disp: Disp) -> bool {
         let reached = self.reach(target, disp, origin.len()).filter(|(_, place)| step.suits(*place));
@@ -161,8 +119,7 @@ impl<'w> DirectPath<'w> {
         true
     }
 
-    /// [`Window::accumulate`] of elements without holes, where the target is mapped and open; says whether it
-    /// was done.
+    /// [`Window::accumulate`] of elements without holes, where the target is mapped and open; says whether it was done.
     #[inline(always)] // as above
     pub fn try_accumulate_run(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
         if !kernel.op().is_accumulate() || !is_run(kernel, origin.len()) {
@@ -232,15 +189,13 @@ impl<'w> DirectPath<'w> {
         }
     }
 
-    /// Whether a lock of the target is held here, so that requests are legal; `false` also when that takes
-    /// longer.
+    /// Whether a lock of the target is held here, so that requests are legal; `false` also when that takes longer.
     #[inline(always)] // as above
     pub fn is_locked(&self, target: Rank) -> bool {
         self.mapped(target).is_some_and(|mapped| mapped.gate.is_locked())
     }
 
-    /// [`Window::flush`], where operations are complete at once and only order is left; says whether it was
-    /// done.
+    /// [`Window::flush`], where operations are complete at once and only order is left; says whether it was done.
     #[inline(always)] // as above
     pub fn try_flush(&self, target: Rank) -> bool {
         self.is_locked(target) && self.try_order_stores()
@@ -269,8 +224,7 @@ impl<'w> DirectPath<'w> {
             .is_some_and(|mapped| self.poll_throttle.pass() && self.shared.try_lock(mapped, kind, false))
     }
 
-    /// [`Window::unlock`], where no other process holds the lock or waits for it and nothing else goes on;
-    /// says whether it has been done.
+    /// [`Window::unlock`], where no other process holds the lock or waits for it and nothing else goes on; says whether it has been done.
     #[inline(always)] // as above
     pub fn try_unlock(&self, target: Rank) -> bool {
         self.mapped(target)

@@ -13,8 +13,7 @@
 //! An epoch of a fence that the call has replaced stays replaced. One whose `Sync` is forgotten instead of dropped, or kept and
 //! not polled, is a call that has not returned: it keeps its place.
 
-use super::Sync;
-use super::calls::Window;
+use super::{Sync, Window};
 use crate::engine::WeakEngine;
 use crate::epoch::Call;
 use crate::error::Result;
@@ -87,26 +86,23 @@ impl Guard {
     }
 }
 
-impl Window {
-    /// Waits until no call goes on that was given up: blocking calls come behind it.
-    ///
-    /// # Errors
-    /// When the window is gone.
-    #[inline]
-    pub(super) fn settle_dropped(&self, name: &'static str) -> Result<()> {
-        if self.shared().has_dropped.load(Relaxed) { self.wait_for_dropped(name) } else { Ok(()) }
-    }
+/// Waits until no call goes on that was given up: blocking calls come behind it.
+///
+/// # Errors
+/// When the window is gone.
+#[inline]
+pub(super) fn settle_dropped(handle: &Window, name: &'static str) -> Result<()> {
+    if handle.shared().has_dropped.load(Relaxed) { wait_for_dropped(handle, name) } else { Ok(()) }
+}
 
-    #[cold]
-    fn wait_for_dropped(&self, name: &'static str) -> Result<()> {
-        let (id, observation) = (self.id(), self.engine().observation());
-        let describe = |_: &Core| {
-            format!("the end of a call that was begun and dropped ({})", observation.describe_window(id))
-                .into()
-        };
-        self.engine().wait(name, &describe, &mut |core| match core.windows.get(id) {
-            None => Err(gone(name)),
-            Some(window) => Ok((!window.dropped.has_steps()).then_some(())),
-        })
-    }
+#[cold]
+fn wait_for_dropped(handle: &Window, name: &'static str) -> Result<()> {
+    let (id, observation) = (handle.id(), handle.engine().observation());
+    let describe = |_: &Core| {
+        format!("the end of a call that was begun and dropped ({})", observation.describe_window(id)).into()
+    };
+    handle.engine().wait(name, &describe, &mut |core| match core.windows.get(id) {
+        None => Err(gone(name)),
+        Some(window) => Ok((!window.dropped.has_steps()).then_some(())),
+    })
 }

@@ -1,14 +1,12 @@
-//! Freeing a window: collective (MPI 3.1 §11.2.5). Own operations done, replies out, all ranks met, every
-//! lock given back, then the memory.
+//! Freeing a window: collective (MPI 3.1 §11.2.5). Own operations done, replies out, all ranks met, every lock given back, then the memory.
 //!
 //! A release has no answer. It left before its origin came to the meeting, but the meeting may go round by
 //! others and overtake it; and it must not find the window gone.
 //!
-//! When the ranks cannot meet because one is lost, the others may still be within an epoch, and reach this
-//! rank's memory without asking: then the window stays, as a ghost (`sync/parting.rs`). So it does when it
-//! was revoked, and then no rank is waited for.
+//! When the ranks cannot meet because one is lost, the others may still be within an epoch, and reach this rank's memory without asking:
+//! then the window stays, as a ghost (`sync/parting.rs`). So it does when it was revoked, and then no rank is waited for.
 
-use super::calls::Window;
+use super::Window;
 use crate::epoch::Call;
 use crate::error::{Error, Result};
 use crate::host::{Host, HostRequest};

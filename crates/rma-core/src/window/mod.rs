@@ -1,14 +1,13 @@
 //! Windows: creation, the calls of the one-sided chapter on them, and their end.
 //!
-//! [`Window`] is what a host or a user holds. Its communication calls take the direct path when the target's memory is
-//! mapped here, and the operation table otherwise; the two halves of a window's data are split the same way: `Shared` needs
-//! no lock, `WindowState` lives under the engine's.
+//! [`Window`] is what a host or a user holds. Its communication calls take the direct path when the target's memory is mapped here, and
+//! the operation table otherwise; the two halves of a window's data are split the same way: `Shared` needs no lock, `WindowState` lives
+//! under the engine's. The calls are in `communicate`, `synchronize`, `requests` and `query`; the other files have what these need.
 
-mod active;
 mod agree;
 mod bequest;
-mod calls;
 mod cells;
+mod communicate;
 mod create;
 mod direct_path;
 mod dropped;
@@ -16,29 +15,26 @@ mod dynamic;
 mod fast_sync;
 mod free;
 mod node_target;
-mod passive;
 mod pending;
 mod query;
 mod queue;
-mod request;
-mod revoke;
-mod scattered;
+pub(crate) mod requests;
+pub(crate) mod scattered;
+mod slow_sync;
 mod spec;
-mod steps;
 mod sync_call;
 mod synchronize;
 mod typed;
 
 pub use crate::control::{OperationKind, RunStep, Unfinished, UnfinishedReport, WordStep};
 pub use crate::state::{Flavor, Hints};
-pub use calls::Window;
+pub use communicate::Window;
 pub use create::WindowCreation;
 pub use direct_path::DirectPath;
 pub use dynamic::Detaching;
 pub use fast_sync::{HeldInVain, Released};
 pub use free::WindowFree;
-pub use request::OperationRequest;
-pub(crate) use scattered::{Mode, Outcome};
+pub use requests::OperationRequest;
 pub use spec::WindowSpec;
 pub use sync_call::Sync;
 pub use typed::{Destination, Origin, TargetArea};

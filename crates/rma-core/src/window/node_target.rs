@@ -1,8 +1,9 @@
 //! Unlocking node targets, and completing what is under way to them: ranks of the node whose lock is a word, and whose memory is reached
 //! by packets ([`crate::state::NodeRank`]).
 
-use super::Sync;
-use super::calls::Window;
+use super::slow_sync::wake_waiters;
+use super::sync_call::finish;
+use super::{Sync, Window, slow_sync};
 use crate::control::Wake;
 use crate::epoch::{Call, Reach};
 use crate::error::Result;
@@ -21,75 +22,73 @@ enum Found {
     SlowPath,
 }
 
-impl Window {
-    /// [`Window::unlock`] of a node target, if it only waits for operations; otherwise `None`, and nothing done.
-    pub(super) fn unlock_node_target(&self, target: Rank) -> Option<Result<()>> {
-        let is_locked = |node_rank: &&NodeRank| matches!(node_rank.gate.single(), Single::Held(_));
-        let node_rank = self.shared().fast_node_target(target).filter(is_locked)?;
-        let mut found = self.engine().with(|core| self.release(core, node_rank));
-        if let Found::Waits(flush) = found {
-            let mut sync = Sync(SyncStep::Flush(flush), Call::Unlock(target), None);
-            if let Err(error) = self.finish("unlock", &mut sync) {
-                // The lock goes back whatever has become of the operations.
-                let _same = self.unlock_slowly(target);
-                return Some(Err(error));
-            }
-            found = self.engine().with(|core| self.release(core, node_rank));
+/// [`Window::unlock`] of a node target, if it only waits for operations; otherwise `None`, and nothing done.
+pub(super) fn unlock_node_target(handle: &Window, target: Rank) -> Option<Result<()>> {
+    let is_locked = |node_rank: &&NodeRank| matches!(node_rank.gate.single(), Single::Held(_));
+    let node_rank = handle.shared().fast_node_target(target).filter(is_locked)?;
+    let mut found = handle.engine().with(|core| release(handle, core, node_rank));
+    if let Found::Waits(flush) = found {
+        let mut sync = Sync(SyncStep::Flush(flush), Call::Unlock(target), None);
+        if let Err(error) = finish(handle, "unlock", &mut sync) {
+            // The lock goes back whatever has become of the operations.
+            let _same = slow_sync::unlock(handle, target);
+            return Some(Err(error));
         }
-        match found {
-            Found::Released(None) => self.poll_throttled(),
-            Found::Released(wake) => self.wake(wake),
-            Found::Waits(_) | Found::SlowPath => return Some(self.unlock_slowly(target)),
-        }
-        Some(Ok(()))
+        found = handle.engine().with(|core| release(handle, core, node_rank));
     }
-
-    /// Completes what is under way to a node target, if there is one.
-    ///
-    /// # Errors
-    /// What has become of it.
-    pub(super) fn flush_node_target(&self, call: &'static str) -> Result<()> {
-        if self.shared().node_targets.is_empty() {
-            return Ok(());
-        }
-        let started = self.engine().with(|core| {
-            let Core { channel, state, windows, .. } = core;
-            windows.operate(self.id(), |window| {
-                let targets = &state.pools.targets;
-                let find = |rank| window.table.find(targets, rank);
-                let is_busy =
-                    |node_rank: &&NodeRank| find(node_rank.rank).is_some_and(|key| !targets[key].is_idle());
-                let rank = self.shared().node_targets.iter().find(is_busy)?.rank;
-                let is_plain = state.lost.is_empty() && window.permits_calls(rank);
-                is_plain.then(|| FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote, true))
-            })
-        });
-        started.map_or(Ok(()), |flush| {
-            self.finish(call, &mut Sync(SyncStep::Flush(flush), Call::UnlockAll, None))
-        })
+    match found {
+        Found::Released(None) => handle.poll_throttled(),
+        Found::Released(wake) => wake_waiters(handle, wake),
+        Found::Waits(_) | Found::SlowPath => return Some(slow_sync::unlock(handle, target)),
     }
+    Some(Ok(()))
+}
 
-    /// Releases the lock if nothing is under way to the rank, or makes everything leave.
-    fn release(&self, core: &mut Core, node_rank: &NodeRank) -> Found {
+/// Completes what is under way to a node target, if there is one.
+///
+/// # Errors
+/// What has become of it.
+pub(super) fn flush_node_target(handle: &Window, call: &'static str) -> Result<()> {
+    if handle.shared().node_targets.is_empty() {
+        return Ok(());
+    }
+    let started = handle.engine().with(|core| {
         let Core { channel, state, windows, .. } = core;
-        let found = windows.operate(self.id(), |window| {
-            if !window.permits_calls(node_rank.rank) || !state.lost.is_empty() {
-                return None;
-            }
-            let State { pools, .. } = &*state;
-            let target = window.table.find(&pools.targets, node_rank.rank).map(|key| &pools.targets[key]);
-            if target.is_none_or(|target| target.is_complete(&pools.ops, target.posted)) {
-                return self.shared().unlock(node_rank).map(Found::Released);
-            }
-            Some(Found::Waits(FlushSync::begin(
-                &mut **channel,
-                state,
-                window,
-                node_rank.rank,
-                Reach::Remote,
-                true,
-            )))
-        });
-        found.unwrap_or(Found::SlowPath)
-    }
+        windows.operate(handle.id(), |window| {
+            let targets = &state.pools.targets;
+            let find = |rank| window.table.find(targets, rank);
+            let is_busy =
+                |node_rank: &&NodeRank| find(node_rank.rank).is_some_and(|key| !targets[key].is_idle());
+            let rank = handle.shared().node_targets.iter().find(is_busy)?.rank;
+            let is_plain = state.lost.is_empty() && window.permits_calls(rank);
+            is_plain.then(|| FlushSync::begin(&mut **channel, state, window, rank, Reach::Remote, true))
+        })
+    });
+    started.map_or(Ok(()), |flush| {
+        finish(handle, call, &mut Sync(SyncStep::Flush(flush), Call::UnlockAll, None))
+    })
+}
+
+/// Releases the lock if nothing is under way to the rank, or makes everything leave.
+fn release(handle: &Window, core: &mut Core, node_rank: &NodeRank) -> Found {
+    let Core { channel, state, windows, .. } = core;
+    let found = windows.operate(handle.id(), |window| {
+        if !window.permits_calls(node_rank.rank) || !state.lost.is_empty() {
+            return None;
+        }
+        let State { pools, .. } = &*state;
+        let target = window.table.find(&pools.targets, node_rank.rank).map(|key| &pools.targets[key]);
+        if target.is_none_or(|target| target.is_complete(&pools.ops, target.posted)) {
+            return handle.shared().unlock(node_rank).map(Found::Released);
+        }
+        Some(Found::Waits(FlushSync::begin(
+            &mut **channel,
+            state,
+            window,
+            node_rank.rank,
+            Reach::Remote,
+            true,
+        )))
+    });
+    found.unwrap_or(Found::SlowPath)
 }

@@ -1,31 +1,26 @@
-//! The window's synchronization calls (MPI 3.1 §11.5), blocking and as steps.
+//! The window's synchronization calls (MPI 3.1 §11.5), and those that make windows and end them.
 //!
-//! `begin_…` checks legality and starts; [`Window::poll_sync`] advances; the plain forms do both and drive the engine
-//! meanwhile. A call that needs no packet still polls the channels now and then, so that a loop of such calls serves its
+//! Each call waits: it first takes the fast path (`fast_sync.rs`), which asks little of a window, and else drives the engine until the steps
+//! are over that the same call of [`super::requests`] only begins. Groups are lists of ranks, in any order, without repetition, also empty or
+//! with the caller among them. A call that needs no packet still polls the channels now and then, so that a loop of such calls serves its
 //! peers (lessons, fixed 27).
 
-use super::Sync;
-use super::calls::Window;
-use super::free::WindowFree;
-use super::sync_call::CallContext;
-use crate::control::Wake;
+use super::dropped::settle_dropped;
+use super::fast_sync::{HeldInVain, Released, release_all};
+use super::node_target::{flush_node_target, unlock_node_target};
+use super::slow_sync::{sorted, wake_waiters};
+use super::sync_call::{CallContext, advance, begin, finish};
+use super::{Sync, Window, WindowCreation, WindowSpec, fast_sync, slow_sync};
 use crate::engine::Engine;
 use crate::epoch::{Assert, Call, Caller, LockKind, Reach};
 use crate::error::{Error, Result};
 use crate::host::Group;
 use crate::ids::Rank;
 use crate::progress::Core;
-use crate::state::{Hints, State};
-use crate::strategy::{Counted, Next, rest};
-use crate::sync::{FenceSync, FlushSync, LockSync, SyncStep, UnlockSync};
-use crate::target::locks;
+use crate::state::Hints;
+use crate::sync::{SyncStep, WaitSync, expose};
 use crate::trace::CallSpan;
-use crate::window::{WindowCreation, WindowSpec};
-
-/// Looks at a lock that another rank has before the call joins the line, and pauses after each: a few
-/// microseconds in all. More pauses leave the lock idle, fewer take its cache line from its holder.
-const LOCK_LOOKS: Counted = Counted::new(0, 19, 0);
-const LOCK_PAUSES: u32 = 3;
+use std::sync::atomic::{Ordering::SeqCst, fence};
 
 impl Engine {
     /// Begins a collective window creation over `group`; see [`WindowCreation::poll`].
@@ -85,35 +80,108 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_ASSERT`, `MPI_ERR_RMA_SYNC` while locks are held; errors of operations since the last synchronization.
     pub fn fence(&self, assert: Assert) -> Result<()> {
-        match self.fence_fast(assert) {
+        match fast_sync::fence(self, assert) {
             Some(outcome) => outcome,
-            None => self.fence_slowly(assert),
+            None => slow_sync::fence(self, assert),
         }
     }
 
-    fn fence_slowly(&self, assert: Assert) -> Result<()> {
-        let _call = self.trace("fence", None);
-        self.settle_dropped("fence")?;
-        let mut sync = self.fence_sync(assert)?;
-        self.finish_fence(&mut sync)
-    }
-
-    #[cold]
-    pub(super) fn finish_fence(&self, sync: &mut Sync) -> Result<()> {
-        let outcome = self.finish("fence", sync);
-        if outcome.is_err() {
-            // Others that wait for the same dead rank learn of it now.
-            self.engine().poll();
+    /// `MPI_Win_post` (MPI 3.1 §11.5.2): opens an exposure epoch to the ranks of `group`. Never waits for them.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` while an exposure epoch is open; errors of
+    /// operations since the last synchronization.
+    pub fn post_to(&self, group: &[Rank], assert: Assert) -> Result<()> {
+        if fast_sync::post(self, group, assert) {
+            return Ok(());
         }
-        outcome
+        let _call = self.trace("post", None);
+        self.try_post_to(group, assert)?;
+        // The origins are notified now: the caller may compute for long.
+        self.engine().poll();
+        Ok(())
     }
 
-    pub(super) fn fence_sync(&self, assert: Assert) -> Result<Sync> {
-        let legal = Assert::NO_STORE.with(Assert::NO_PUT).with(Assert::NO_PRECEDE).with(Assert::NO_SUCCEED);
-        let assert = assert.checked("fence", legal)?;
-        self.begin(Call::Fence, "fence", |CallContext { channel, state, window, only_uses }| {
-            Ok(SyncStep::Fence(FenceSync::begin(assert, channel, state, window, only_uses)))
+    /// [`Window::post_to`] without a step of the engine, which the caller has to see to.
+    ///
+    /// # Errors
+    /// As [`Window::post_to`].
+    pub fn try_post_to(&self, group: &[Rank], assert: Assert) -> Result<()> {
+        let legal = Assert::NO_CHECK.with(Assert::NO_STORE).with(Assert::NO_PUT);
+        let assert = assert.checked("post", legal)?;
+        let group = sorted(self, group, "post")?;
+        begin(self, Call::Post, "post", |CallContext { state, window, .. }| {
+            window.raise("post")?;
+            expose(state, window, &group, assert.has(Assert::NO_CHECK))?;
+            Ok(SyncStep::Done)
         })
+        .map(drop)
+    }
+
+    /// `MPI_Win_start` (MPI 3.1 §11.5.2): opens an access epoch to the ranks of `group`. Waits only for the posts of ranks
+    /// whose memory is mapped here.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK`, `MPI_ERR_GROUP`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` while another access epoch is open; errors of
+    /// operations since the last synchronization; `MPIX_ERR_PROC_FAILED`.
+    pub fn start(&self, group: &[Rank], assert: Assert) -> Result<()> {
+        if fast_sync::start(self, group, assert) {
+            return Ok(());
+        }
+        let _call = self.trace("start", None);
+        settle_dropped(self, "start")?;
+        let mut sync = slow_sync::begin_start(self, group, assert)?;
+        if matches!(sync.0, SyncStep::Held) {
+            self.poll_throttled();
+            return Ok(());
+        }
+        finish(self, "start", &mut sync)
+    }
+
+    /// `MPI_Win_complete` (MPI 3.1 §11.5.2): completes the epoch's operations at the origin, notifies the
+    /// targets, and ends the epoch. The operations are complete at a target when its wait call returns.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without an epoch of start; errors of operations that are known by then; `MPIX_ERR_PROC_FAILED` when
+    /// a target is lost.
+    pub fn complete(&self) -> Result<()> {
+        if fast_sync::complete(self) {
+            return Ok(());
+        }
+        let _call = self.trace("complete", None);
+        settle_dropped(self, "complete")?;
+        let mut sync = slow_sync::begin_complete(self)?;
+        finish(self, "complete", &mut sync)
+    }
+
+    /// `MPI_Win_wait` (MPI 3.1 §11.5.2): ends the exposure epoch when every origin of its group has called complete.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without an exposure epoch; `MPIX_ERR_PROC_FAILED` when an origin is lost that was not done.
+    pub fn wait(&self) -> Result<()> {
+        if fast_sync::wait(self, false) {
+            return Ok(());
+        }
+        let _call = self.trace("wait", None);
+        settle_dropped(self, "wait")?;
+        let mut sync = self.begin_wait()?;
+        finish(self, "wait", &mut sync)
+    }
+
+    /// `MPI_Win_test` (MPI 3.1 §11.5.2): as [`Window::wait`] if every origin is done, else answers `false` and changes nothing.
+    ///
+    /// # Errors
+    /// As [`Window::wait`].
+    pub fn test(&self) -> Result<bool> {
+        if fast_sync::wait(self, true) {
+            return Ok(true);
+        }
+        let _call = self.trace("test", None);
+        self.engine().poll();
+        let mut sync = begin(self, Call::Wait, "test", |CallContext { window, .. }| {
+            Ok(SyncStep::Wait(WaitSync::begin(window)))
+        })?;
+        self.poll_sync(&mut sync).map_err(|error| error.in_call("test"))
     }
 
     /// `MPI_Win_lock` (MPI 3.1 §11.5.3): opens an access epoch to `target`; none to [`Rank::NULL`].
@@ -130,72 +198,7 @@ impl Window {
         {
             return Ok(());
         }
-        self.lock_slowly(kind, target, assert)
-    }
-
-    #[cold]
-    fn lock_slowly(&self, kind: LockKind, target: Rank, assert: Assert) -> Result<()> {
-        if assert == Assert::NONE && self.lock_soon(kind, target) {
-            return Ok(());
-        }
-        let _call = self.trace("lock", Some(target));
-        self.settle_dropped("lock")?;
-        let mut sync = self.lock_sync(Caller::thread(), kind, target, assert)?;
-        if sync.is_over() {
-            return Ok(());
-        }
-        self.finish("lock", &mut sync)
-    }
-
-    /// Looks for the end of another rank's lock, which most programs hold for less than it costs to join the
-    /// line; `false` when the call has to take the slow path. A request in line goes first, where ranks
-    /// outnumber cores once it runs and has claimed the lock; and a call that has looked in vain joins the
-    /// line, so none is passed without end.
-    fn lock_soon(&self, kind: LockKind, target: Rank) -> bool {
-        let shared = self.shared();
-        let Some(node_rank) = shared.fast_node_rank(target) else { return false };
-        // Where ranks outnumber cores, the lock's holder runs on another core, and yielding costs more.
-        let is_oversubscribed = self.engine().patience().0 == 0;
-        // Where waits are configured neither to spin nor to yield, this one does neither.
-        if is_oversubscribed && self.engine().config().yields == 0 {
-            return false;
-        }
-        let mut strategy = LOCK_LOOKS;
-        loop {
-            let state = node_rank.control.lock_state();
-            let is_own = state.owner() == Some(shared.holder.peer());
-            let has_line = if is_oversubscribed { state.is_claimed() } else { state.waiters() > 0 };
-            if has_line || is_own || shared.access.is_owned() {
-                return false;
-            }
-            let has_room = state.is_free() || (kind == LockKind::Shared && state.owner().is_none());
-            if has_room && shared.try_lock(node_rank, kind, false) {
-                return true;
-            }
-            match strategy.observe() {
-                Next::Sleep => return false,
-                next => (0..LOCK_PAUSES).for_each(|_| rest(next)),
-            }
-        }
-    }
-
-    pub(super) fn lock_sync(
-        &self,
-        caller: Caller,
-        kind: LockKind,
-        target: Rank,
-        assert: Assert,
-    ) -> Result<Sync> {
-        let assert = assert.checked("lock", Assert::NO_CHECK)?;
-        if target == Rank::NULL {
-            return Ok(Sync(SyncStep::Held, Call::Lock(target), None));
-        }
-        self.shared().check_rank(target, "lock")?;
-        self.begin_and_poll(Call::Lock(target), "lock", |_, window| {
-            // What went wrong before is raised before anything is locked: an error of this call means no lock.
-            window.raise("lock")?;
-            Ok(SyncStep::Lock(LockSync::begin(target, kind, assert, caller)))
-        })
+        slow_sync::lock(self, kind, target, assert)
     }
 
     /// `MPI_Win_unlock` (MPI 3.1 §11.5.3): completes the epoch's operations at origin and target, and closes it.
@@ -206,71 +209,12 @@ impl Window {
     pub fn unlock(&self, target: Rank) -> Result<()> {
         match self.shared().fast(target).and_then(|mapped| self.shared().try_unlock(mapped)) {
             Some(None) => self.poll_throttled(),
-            Some(wake) => self.wake(wake),
-            None => return self.unlock_node_target(target).unwrap_or_else(|| self.unlock_slowly(target)),
+            Some(wake) => wake_waiters(self, wake),
+            None => {
+                return unlock_node_target(self, target).unwrap_or_else(|| slow_sync::unlock(self, target));
+            }
         }
         Ok(())
-    }
-
-    /// Rings those whose turn it is to take a lock.
-    #[cold]
-    pub(super) fn wake(&self, wake: Option<Wake>) {
-        self.engine().with(|core| {
-            let State { wake_ups, counters, .. } = &mut core.state;
-            locks::wake(wake_ups, counters, self.shared(), wake);
-        });
-        // They are woken now: the caller may not come back for long.
-        self.engine().poll();
-    }
-
-    #[cold]
-    pub(super) fn unlock_slowly(&self, target: Rank) -> Result<()> {
-        let _call = self.trace("unlock", Some(target));
-        self.settle_dropped("unlock")?;
-        let started = self.begin_unlock_noting(target);
-        self.finish_release("unlock", started)
-    }
-
-    /// Ends a call that gives locks back; with what it began comes whether another rank has to be notified.
-    pub(super) fn finish_release(
-        &self,
-        name: &'static str,
-        (started, owes): (Result<Sync>, bool),
-    ) -> Result<()> {
-        if owes {
-            // Waiting ranks get the lock now: the caller may not come back for long.
-            self.engine().poll();
-        }
-        let mut sync = started?;
-        if matches!(sync.0, SyncStep::Done) {
-            self.poll_throttled();
-            return Ok(());
-        }
-        // A release without an acknowledgement is over when it has left: no further step for that.
-        if owes && self.engine().with(|core| self.advance(core, &mut sync, name))? {
-            return Ok(());
-        }
-        self.finish(name, &mut sync)
-    }
-
-    /// Begins an unlock; says also whether another rank has to be notified of it.
-    pub(super) fn begin_unlock_noting(&self, target: Rank) -> (Result<Sync>, bool) {
-        if target == Rank::NULL {
-            return (Ok(Sync(SyncStep::Done, Call::Unlock(target), None)), false);
-        }
-        if let Err(error) = self.shared().check_rank(target, "unlock") {
-            return (Err(error), false);
-        }
-        let mut owes = false;
-        let started = self.begin(Call::Unlock(target), "unlock", |CallContext { state, window, .. }| {
-            let sync = UnlockSync::begin(state, window, target);
-            owes = !state.wake_ups.is_empty() || window.is_active();
-            match sync {
-                None => window.raise("unlock").map(|()| SyncStep::Done),
-                Some(sync) => Ok(SyncStep::Unlock(sync)),
-            }
-        });
-        (started, owes)
     }
 
     /// `MPI_Win_flush` (MPI 3.1 §11.5.4): the operations to `target` so far are complete at origin and target.
@@ -279,7 +223,7 @@ impl Window {
     /// `MPI_ERR_RANK`, `MPI_ERR_RMA_SYNC` without a passive epoch to the rank; errors of its operations.
     #[inline]
     pub fn flush(&self, target: Rank) -> Result<()> {
-        self.flush_to(target, "flush", Reach::Remote)
+        slow_sync::flush(self, target, "flush", Reach::Remote)
     }
 
     /// `MPI_Win_flush_local` (MPI 3.1 §11.5.4): the buffers of the operations to `target` so far may be reused.
@@ -288,7 +232,92 @@ impl Window {
     /// As [`Window::flush`].
     #[inline]
     pub fn flush_local(&self, target: Rank) -> Result<()> {
-        self.flush_to(target, "flush_local", Reach::Local)
+        slow_sync::flush(self, target, "flush_local", Reach::Local)
+    }
+
+    /// `MPI_Win_lock_all` (MPI 3.1 §11.5.3): opens a shared access epoch to every rank of the window. Locks of mapped ranks
+    /// are held when the call returns, those of others before the first operation on them is carried out.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` when locks are held or another kind of epoch is open.
+    pub fn lock_all(&self, assert: Assert) -> Result<()> {
+        if fast_sync::lock_all(self, assert) {
+            return Ok(());
+        }
+        let _call = self.trace("lock_all", None);
+        settle_dropped(self, "lock_all")?;
+        let mut sync = slow_sync::begin_lock_all(self, Caller::thread(), assert)?;
+        if sync.is_over() {
+            self.poll_throttled();
+            return Ok(());
+        }
+        finish(self, "lock_all", &mut sync)
+    }
+
+    /// `MPI_Win_unlock_all` (MPI 3.1 §11.5.3): completes all operations of the epoch at origin and targets, and closes it.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without a lock_all epoch; errors of the epoch's operations, `MPIX_ERR_PROC_FAILED` when a target
+    /// is lost that it depended on.
+    pub fn unlock_all(&self) -> Result<()> {
+        if fast_sync::unlock_all(self) {
+            return Ok(());
+        }
+        let _call = self.trace("unlock_all", None);
+        let flushed = flush_node_target(self, "unlock_all");
+        if flushed.is_ok() && !self.shared().node_targets.is_empty() && fast_sync::unlock_all(self) {
+            return Ok(());
+        }
+        settle_dropped(self, "unlock_all")?;
+        let started = slow_sync::begin_unlock_all(self);
+        // The locks go back whatever has become of the store.
+        flushed.and(slow_sync::finish_release(self, "unlock_all", started))
+    }
+
+    /// `MPI_Win_flush_all` (MPI 3.1 §11.5.4): all operations so far are complete at origin and targets.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without a passive epoch; errors of the operations, `MPIX_ERR_PROC_FAILED` when a target is lost
+    /// that the epoch depends on.
+    #[inline]
+    pub fn flush_all(&self) -> Result<()> {
+        slow_sync::flush_all(self, "flush_all", Reach::Remote)
+    }
+
+    /// `MPI_Win_flush_local_all` (MPI 3.1 §11.5.4): the buffers of all operations so far may be reused.
+    ///
+    /// # Errors
+    /// As [`Window::flush_all`].
+    #[inline]
+    pub fn flush_local_all(&self) -> Result<()> {
+        slow_sync::flush_all(self, "flush_local_all", Reach::Local)
+    }
+
+    /// `MPI_Win_sync` (MPI 3.1 §11.5.4): orders this process's loads and stores before the call before those after it. In the
+    /// unified memory model, the only one here, there is nothing else to it.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RMA_SYNC` without a passive epoch.
+    pub fn sync(&self) -> Result<()> {
+        if !self.shared().own().gate.is_locked() {
+            let _over = begin(self, Call::Sync, "win_sync", |CallContext { window, .. }| {
+                window.raise("win_sync").map(|()| SyncStep::Done)
+            })?;
+        }
+        fence(SeqCst);
+        self.poll_throttled();
+        Ok(())
+    }
+
+    /// Gives locks back that [`super::DirectPath::try_lock_all`] has taken in vain.
+    pub fn give_back(&self, HeldInVain(held): HeldInVain) {
+        release_all(self, 0, held);
+    }
+
+    /// Ends [`super::DirectPath::try_unlock_all`].
+    pub fn end_unlock_all(&self, Released { ranks, wake }: Released) {
+        wake_waiters(self, Some(wake));
+        release_all(self, ranks, usize::MAX);
     }
 
     /// Advances a synchronization call; answers whether it is over. Progress of the engine is the caller's business.
@@ -296,7 +325,7 @@ impl Window {
     /// # Errors
     /// Those of the call.
     pub fn poll_sync(&self, sync: &mut Sync) -> Result<bool> {
-        self.engine().with(|core| self.advance(core, sync, "synchronization"))
+        self.engine().with(|core| advance(self, core, sync, "synchronization"))
     }
 
     /// Ends the window, collectively (MPI 3.1 §11.2.5). No rank of the group may be in an epoch on it.
@@ -304,46 +333,8 @@ impl Window {
     /// # Errors
     /// `MPI_ERR_RMA_SYNC` while locks are held or operations are incomplete; the window then stays.
     pub fn free(self) -> Result<()> {
-        self.settle_dropped("win_free")?;
+        settle_dropped(&self, "win_free")?;
         self.begin_free().map_err(|(_, error)| error)?.wait()
-    }
-
-    /// The steps of [`Window::free`].
-    ///
-    /// # Errors
-    /// As [`Window::free`], with the window.
-    pub fn begin_free(self) -> Result<WindowFree, (Self, Error)> {
-        WindowFree::begin(self)
-    }
-
-    #[inline]
-    fn flush_to(&self, target: Rank, call: &'static str, reach: Reach) -> Result<()> {
-        if let Some(mapped) = self.shared().fast(target)
-            && mapped.gate.is_locked()
-        {
-            // Direct operations are complete when they return; only their order is left to see to.
-            self.shared().store_fence.order();
-            self.poll_throttled();
-            return Ok(());
-        }
-        if target == Rank::NULL {
-            return Ok(());
-        }
-        let _call = self.trace(call, Some(target));
-        self.settle_dropped(call)?;
-        let mut sync = self.begin_flush_to(target, call, reach)?;
-        self.finish(call, &mut sync)
-    }
-
-    pub(super) fn begin_flush_to(&self, target: Rank, call: &'static str, reach: Reach) -> Result<Sync> {
-        if target == Rank::NULL {
-            return Ok(Sync(SyncStep::Done, Call::Flush(target), None));
-        }
-        self.shared().check_rank(target, call)?;
-        self.begin(Call::Flush(target), call, |CallContext { channel, state, window, only_uses }| {
-            let permits_calls = only_uses || window.permits_calls(target);
-            Ok(SyncStep::Flush(FlushSync::begin(channel, state, window, target, reach, permits_calls)))
-        })
     }
 
     /// A call on this window begins, for the observer; it ends when the answer is dropped.
@@ -356,12 +347,12 @@ impl Window {
     #[inline]
     pub(crate) fn poll_throttled(&self) {
         if !self.engine().pass_poll() {
-            self.poll_holding();
+            poll_holding(self);
         }
     }
+}
 
-    #[cold]
-    fn poll_holding(&self) {
-        self.engine().poll_due(&|| !self.shared().holds_alone());
-    }
+#[cold]
+fn poll_holding(handle: &Window) {
+    handle.engine().poll_due(&|| !handle.shared().holds_alone());
 }

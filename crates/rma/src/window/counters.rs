@@ -13,7 +13,7 @@ use super::target::Target;
 use super::typed::Window;
 use crate::elements::Element;
 use crate::wakers::{Wakers, Watch};
-use rma_core::notify::{NotificationRequest, Notifications};
+use rma_core::notify::{self, NotificationRequest, Notifications};
 use rma_core::{Error, Result};
 use std::future::Future;
 use std::marker::PhantomData;
@@ -34,7 +34,7 @@ pub struct Notified<'w> {
 
 impl Notified<'_> {
     fn new(core: &Core, wakers: &Arc<Wakers>, counter: u32, number: u64) -> Result<Self> {
-        let request = Arc::new(core.call(|window| window.notification_request(counter, number))?);
+        let request = Arc::new(core.call(|window| NotificationRequest::new(window, counter, number))?);
         Ok(Self { request, wakers: Arc::clone(wakers), watch: Watch::default(), window: PhantomData })
     }
 
@@ -129,14 +129,14 @@ impl<T: Element, E> Window<'_, T, E> {
     /// ```
     ///
     /// # Errors
-    /// See [`rma_core::window::Window::set_counters`].
+    /// See [`rma_core::notify::set_counters`].
     pub fn set_notifications(&self, counters: u32) -> Result<()> {
-        self.parts().core.call(|window| window.set_counters(counters))
+        self.parts().core.call(|window| notify::set_counters(window, counters))
     }
 
     /// This rank's counters. Within an epoch they are those of its handle.
     pub fn notifications(&self) -> Notifications<'_> {
-        self.parts().core.plain().notifications()
+        Notifications::of(self.parts().core.plain())
     }
 
     /// How many counters a rank has in use.
@@ -144,7 +144,7 @@ impl<T: Element, E> Window<'_, T, E> {
     /// # Errors
     /// `MPI_ERR_RANK`.
     pub fn notifications_of(&self, rank: impl IntoRank) -> Result<u32> {
-        self.parts().core.call(|window| window.counters_of(rank.into_rank("notifications_of")?))
+        self.parts().core.call(|window| notify::counters_of(window, rank.into_rank("notifications_of")?))
     }
 
     /// That counter `counter` of this rank comes to `number`, as a request and a future.
@@ -200,7 +200,7 @@ impl<'scope, T: Element> Epoch<'scope, T, AllLocked> {
     /// .unwrap();
     /// ```
     pub fn notifications(&self) -> Notifications<'scope> {
-        self.access.plain().notifications()
+        Notifications::of(self.access.plain())
     }
 
     /// As [`Window::notified`].
@@ -232,7 +232,7 @@ impl<'scope, T: Element> Target<'scope, T, Lock> {
     /// .unwrap();
     /// ```
     pub fn notifications(&self) -> Notifications<'scope> {
-        self.access().plain().notifications()
+        Notifications::of(self.access().plain())
     }
 
     /// As [`Window::notified`].

@@ -11,6 +11,7 @@ use crate::elements::{Element, Number, read_span, write_span};
 use rma_core::datatype::Datatype;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::ReduceOp;
+use rma_core::notify::Notifying;
 use rma_core::window::{self, Destination, Origin, TargetArea};
 use rma_core::{Error, ErrorClass, Result};
 
@@ -238,7 +239,7 @@ fn put<T: Element>(
     if access.try_put_notify(origin, target, disp, counter) {
         return Ok(());
     }
-    access.call(|window| window.notifying(counter).put(origin, target, disp))
+    access.call(|window| Notifying::of(window, counter).put(origin, target, disp))
 }
 
 #[inline]
@@ -255,7 +256,7 @@ fn put_value<T: Element>(
     if access.try_put_notify(now, target, disp, counter) {
         return Ok(());
     }
-    let put = |window: &window::Window, origin| window.notifying(counter).put(origin, target, disp);
+    let put = |window: &window::Window, origin| Notifying::of(window, counter).put(origin, target, disp);
     access.keep(value, |origin| access.call(|window| put(window, origin)))
 }
 
@@ -263,7 +264,7 @@ fn put_value<T: Element>(
 fn get<T: Element>(core: &Core, result: &mut [T], target: Rank, disp: usize, counter: u32) -> Result<()> {
     // SAFETY: as in `put`; the borrow is exclusive.
     let result = unsafe { write_span(result) };
-    core.call(|window| window.notifying(counter).get(result, target, Disp(disp as u64)))
+    core.call(|window| Notifying::of(window, counter).get(result, target, Disp(disp as u64)))
 }
 
 fn accumulate<T: Number>(
@@ -278,7 +279,7 @@ fn accumulate<T: Number>(
     let from = Origin { base: origin.as_ptr().cast(), count, ty: &ty };
     let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
     // SAFETY: as in `put`; the type covers the bytes of the buffer and no others.
-    core.call(|window| unsafe { window.notifying(counter).accumulate(from, op, target, area) })
+    core.call(|window| unsafe { Notifying::of(window, counter).accumulate(from, op, target, area) })
 }
 
 fn get_accumulate<T: Number>(
@@ -298,7 +299,7 @@ fn get_accumulate<T: Number>(
     let to = Destination { base: result.as_mut_ptr().cast(), count, ty: &ty };
     let area = TargetArea { disp: Disp(disp as u64), count, ty: &ty };
     // SAFETY: as in `accumulate`; a shared borrow and an exclusive one do not overlap.
-    core.call(|window| unsafe { window.notifying(counter).get_accumulate(from, to, op, target, area) })
+    core.call(|window| unsafe { Notifying::of(window, counter).get_accumulate(from, to, op, target, area) })
 }
 
 /// The elements of a buffer as the engine calls them: so many of a type, which together are its bytes.

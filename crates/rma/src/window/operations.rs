@@ -12,6 +12,7 @@ use crate::wakers::Wakers;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::mem::ReadSpan;
+use rma_core::notify;
 use rma_core::window::{DirectPath, Window, WordStep};
 use rma_core::{Error, ErrorClass, Result};
 use std::marker::PhantomData;
@@ -134,7 +135,7 @@ impl<'scope, T: Element> Access<'scope, T> {
     pub(super) fn try_put_notify(&self, origin: ReadSpan, target: Rank, disp: Disp, counter: u32) -> bool {
         let done = self.path.try_put_notify(origin, target, disp, counter);
         if done == Some(true) {
-            self.plain().wake_notified("put_notify", target);
+            notify::wake(self.plain(), "put_notify", target);
         }
         done.is_some()
     }

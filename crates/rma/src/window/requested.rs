@@ -8,6 +8,7 @@ use crate::elements::{Element, Number, has_size};
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::Disp;
 use rma_core::kernel::ReduceOp;
+use rma_core::notify::Notifying;
 use rma_core::window::{Destination, OperationRequest, Origin, TargetArea, Window};
 use rma_core::{Error, ErrorClass, Result};
 use std::mem::ManuallyDrop;
@@ -109,7 +110,7 @@ impl<'scope, T: Element> Locked<'scope, T> {
     ) -> Result<Request<'scope, T, B>> {
         self.of_origin(buffer, disp, |window, origin, area| {
             // SAFETY: as for `rput`.
-            unsafe { window.notifying(counter).rput(origin, self.target(), area) }
+            unsafe { Notifying::of(window, counter).rput(origin, self.target(), area) }
         })
     }
 
@@ -144,7 +145,7 @@ impl<'scope, T: Element> Locked<'scope, T> {
     ) -> Result<Request<'scope, T, B>> {
         self.of_result(buffer, disp, |window, result, area| {
             // SAFETY: as for `rget`.
-            unsafe { window.notifying(counter).rget(result, self.target(), area) }
+            unsafe { Notifying::of(window, counter).rget(result, self.target(), area) }
         })
     }
 
@@ -298,7 +299,7 @@ impl<'scope, T: Number> Locked<'scope, T> {
     ) -> Result<Request<'scope, T, B>> {
         self.combining("raccumulate_notify", buffer, disp, |window, origin, area| {
             // SAFETY: as for `rput`.
-            unsafe { window.notifying(counter).raccumulate(origin, op, self.target(), area) }
+            unsafe { Notifying::of(window, counter).raccumulate(origin, op, self.target(), area) }
         })
     }
 
@@ -368,7 +369,7 @@ impl<'scope, T: Number> Locked<'scope, T> {
     ) -> Result<Request<'scope, T, B>> {
         self.exchanging("rget_accumulate_notify", (origin, buffer), disp, |window, origin, result, area| {
             // SAFETY: as for `rget_accumulate`.
-            unsafe { window.notifying(counter).rget_accumulate(origin, result, op, self.target(), area) }
+            unsafe { Notifying::of(window, counter).rget_accumulate(origin, result, op, self.target(), area) }
         })
     }
 

@@ -6,6 +6,7 @@ use rma::World;
 use rma_core::epoch::{Assert, LockKind};
 use rma_core::ids::{Disp, Rank};
 use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::notify::{self, Notifications};
 use rma_core::window::{Window, WindowSpec};
 use std::time::{Duration, Instant};
 
@@ -88,11 +89,11 @@ fn hang(world: &World, window: &Window, kind: &str) -> rma::Result<()> {
             window.complete()?;
         }
         "counters" => {
-            window.set_counters(1)?;
+            notify::set_counters(window, 1)?;
             if me == last {
                 std::thread::sleep(LONG);
             }
-            window.notifications().wait(0, 1)?;
+            Notifications::of(window).wait(0, 1)?;
         }
         // The owner of the lock has gone to sleep.
         "holder" => {

@@ -19,6 +19,7 @@ use rma_core::epoch::Assert;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::{Kernel, ReduceOp};
 use rma_core::mem::{ReadSpan, WriteSpan};
+use rma_core::notify;
 use rma_core::window::{HeldInVain, Released};
 use std::ffi::c_int;
 
@@ -84,7 +85,7 @@ pub(super) extern "C-unwind" fn put_alike<N: Named, C: Wide>(
 #[inline(never)]
 pub(super) fn wake_notified<N: Named>(rank: Rank, win: MPI_Win) -> c_int {
     let body = move || {
-        window::get(win)?.inner.wake_notified(N::NAME, rank);
+        notify::wake(&window::get(win)?.inner, N::NAME, rank);
         Ok(())
     };
     call(N::NAME, move || Raiser::Win(win), move |_| body())

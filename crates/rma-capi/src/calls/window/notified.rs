@@ -11,6 +11,7 @@ use crate::window::requested::start;
 use crate::window::synchronize::target;
 use crate::window::transfer::{Origin, Target};
 use crate::window::{self, get};
+use rma_core::notify::{self, NotificationRequest, Notifications};
 use std::ffi::c_int;
 
 entry! {
@@ -25,7 +26,7 @@ entry! {
     raises Raiser::Win(win); |_| {
         num_notify.check("num_notify")?;
         let window = get(win)?;
-        let number = target(rank)?.map_or(Ok(0), |rank| window.inner.counters_of(rank))?;
+        let number = target(rank)?.map_or(Ok(0), |rank| notify::counters_of(&window.inner, rank))?;
         num_notify.set("num_notify", c_int::try_from(number).unwrap_or(c_int::MAX))
     }
 
@@ -33,7 +34,7 @@ entry! {
     fn MPIX_Win_get_notify_value(win: MPI_Win, notify: c_int, value: Out<MPI_Count>)
     raises Raiser::Win(win); |_| {
         value.check("value")?;
-        let at = get(win)?.inner.notifications().value(counter(notify)?)?;
+        let at = Notifications::of(&get(win)?.inner).value(counter(notify)?)?;
         value.set("value", value_of(at))
     }
 
@@ -41,7 +42,7 @@ entry! {
     fn MPIX_Win_reset_notify_value(win: MPI_Win, notify: c_int, value: Out<MPI_Count>)
     raises Raiser::Win(win); |_| {
         value.check("value")?;
-        let at = get(win)?.inner.notifications().take(counter(notify)?)?;
+        let at = Notifications::of(&get(win)?.inner).take(counter(notify)?)?;
         value.set("value", value_of(at))
     }
 
@@ -51,7 +52,7 @@ entry! {
     ) raises Raiser::Win(win), first try_wait_notify(win, notify, number, value); |_| {
         value.check("value")?;
         let window = get(win)?;
-        let at = window.inner.notifications().wait(counter(notify)?, count("number", number)?)?;
+        let at = Notifications::of(&window.inner).wait(counter(notify)?, count("number", number)?)?;
         value.set("value", value_of(at))
     }
 
@@ -74,7 +75,7 @@ entry! {
     ) raises Raiser::Win(win); |_| {
         request.check("request")?;
         let window = get(win)?;
-        let reached = window.inner.notification_request(counter(notify)?, count("number", number)?)?;
+        let reached = NotificationRequest::new(&window.inner, counter(notify)?, count("number", number)?)?;
         request.set("request", enter_or_end(Reached(reached), window.raiser(win))?)
     }
 }
