@@ -7,7 +7,6 @@ use super::epoch::Epoch;
 use super::operations::Parts;
 use super::rank::{IntoRank, group};
 use super::scope;
-use super::typed::Window;
 use super::view::View;
 use crate::elements::Element;
 use rma_core::epoch::Assert;
@@ -23,7 +22,7 @@ pub enum Started {}
 /// The handle of an access epoch: the ranks that it was opened to can be reached.
 pub type AccessEpoch<'scope, T> = Epoch<'scope, T, Started>;
 
-/// This rank's memory while it is exposed to the origins that it has named. Made by [`Window::expose`].
+/// This rank's memory while it is exposed to the origins that it has named. Made by [`Window::expose`](super::Window::expose).
 pub struct Exposure<'scope, T, E> {
     parts: &'scope Parts<T>,
     is_over: bool,
@@ -32,74 +31,11 @@ pub struct Exposure<'scope, T, E> {
     error: PhantomData<fn() -> E>,
 }
 
-impl<T: Element, E: From<Error>> Window<'_, T, E> {
-    /// Runs `body` in an access epoch to `targets` (`MPI_Win_start`, `MPI_Win_complete`), each of which exposes its memory to this rank.
-    /// When it returns, the operations are complete here; they are complete at a target when its [`Window::expose`] returns.
-    ///
-    /// ```
-    /// rma::World::run_threads(4, |world| {
-    ///     let mut window = world.allocate::<u32>(4)?;
-    ///     let rank = world.rank();
-    ///     // Rank 0 is the target of all others.
-    ///     if rank == 0 {
-    ///         window.expose(&[1, 2, 3], |_| Ok(()))?;
-    ///         assert_eq!(window.local().to_vec(), [0, 1, 2, 3]);
-    ///     } else {
-    ///         window.access(&[0], |epoch| epoch.put_value(rank, 0, rank as usize))?;
-    ///     }
-    ///     window.free()
-    /// })
-    /// .unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// The closure's error, or that of start or complete; see [`rma_core::window::Window::start`].
-    pub fn access<'scope, R>(
-        &'scope mut self,
-        targets: &[impl IntoRank],
-        body: impl FnOnce(&AccessEpoch<'scope, T>) -> Result<R, E>,
-    ) -> Result<R, E> {
-        access(self.opened("start")?, targets, Assert::NONE, body)
-    }
-
-    /// Runs `body` while this rank's memory is exposed to `origins` (`MPI_Win_post`, `MPI_Win_wait`), each of which accesses it. When
-    /// it returns, their operations are complete.
-    ///
-    /// A rank that is target and origin at a time opens its access epoch within the exposure:
-    ///
-    /// ```
-    /// rma::World::run_threads(4, |world| {
-    ///     let mut window = world.allocate::<u32>(2)?;
-    ///     let (rank, size) = (world.rank(), world.size());
-    ///     let neighbours = [(rank + 1) % size, (rank + size - 1) % size];
-    ///     window.expose(&neighbours, |exposure| {
-    ///         exposure.access(&neighbours, |epoch| {
-    ///             epoch.put_value(rank, neighbours[0], 0)?;
-    ///             epoch.put_value(rank, neighbours[1], 1)
-    ///         })
-    ///     })?;
-    ///     assert_eq!(window.local().to_vec(), [(rank + 3) % 4, (rank + 1) % 4]);
-    ///     window.free()
-    /// })
-    /// .unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// The closure's error, or that of post or wait; see [`rma_core::window::Window::post_to`].
-    pub fn expose<'scope, R>(
-        &'scope mut self,
-        origins: &[impl IntoRank],
-        body: impl FnOnce(&mut Exposure<'scope, T, E>) -> Result<R, E>,
-    ) -> Result<R, E> {
-        expose(self.opened("post")?, origins, Assert::NONE, body)
-    }
-}
-
 impl<T: Element, E: From<Error>> Exposure<'_, T, E> {
-    /// As [`Window::access`], while this rank's own memory is exposed.
+    /// As [`Window::access`](super::Window::access), while this rank's own memory is exposed.
     ///
     /// # Errors
-    /// As [`Window::access`].
+    /// As [`Window::access`](super::Window::access).
     pub fn access<'inner, R>(
         &'inner mut self,
         targets: &[impl IntoRank],
@@ -126,6 +62,7 @@ impl<T: Element, E: From<Error>> Exposure<'_, T, E> {
     }
 }
 
+/// Runs `body` in an access epoch.
 pub(super) fn access<'scope, T: Element, R, E: From<Error>>(
     parts: &'scope Parts<T>,
     targets: &[impl IntoRank],
@@ -137,6 +74,7 @@ pub(super) fn access<'scope, T: Element, R, E: From<Error>>(
     scope::epoch(parts, || body(&epoch), || parts.core.call(window::Window::complete))
 }
 
+/// Runs `body` while this rank's memory is exposed.
 pub(super) fn expose<'scope, T: Element, R, E: From<Error>>(
     parts: &'scope Parts<T>,
     origins: &[impl IntoRank],

@@ -9,6 +9,7 @@ use super::epoch::Epoch;
 use super::layout::Layout;
 use super::lock::{Locked, with_lock};
 use super::lock_all::{LockAll, with_all};
+use super::operations::Parts;
 use super::rank::IntoRank;
 use super::typed::Window;
 use super::{Exposure, Fence, scope};
@@ -23,64 +24,22 @@ pub struct ReadEpoch<'scope, T>(Epoch<'scope, T, Fence>);
 /// A window whose next epoch meets no other that it would exclude, as the program says. Made by [`Window::unchecked`].
 pub struct Unchecked<'w, 'world, T, E>(&'w mut Window<'world, T, E>);
 
-impl<'world, T: Element, E: From<Error>> Window<'world, T, E> {
-    /// As [`Window::fence_epoch`] in which no rank writes: the fences say so (`MPI_MODE_NOPUT`, `MPI_MODE_NOSTORE`), and the handle
-    /// has nothing that writes. All ranks open such an epoch.
-    ///
-    /// ```
-    /// rma::World::run_threads(4, |world| {
-    ///     let mut window = world.allocate::<u32>(1)?;
-    ///     window.local().set(0, world.rank());
-    ///     let mut all = [9; 4];
-    ///     window.read_epoch(|reads| {
-    ///         let places = all.iter_mut().enumerate();
-    ///         places.map(|(rank, place)| reads.get(std::slice::from_mut(place), rank, 0)).collect::<Result<(), _>>()
-    ///     })?;
-    ///     assert_eq!(all, [0, 1, 2, 3]);
-    ///     window.free()
-    /// })
-    /// .unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Window::fence_epoch`].
-    pub fn read_epoch<'scope, R>(
-        &'scope mut self,
-        body: impl FnOnce(&ReadEpoch<'scope, T>) -> Result<R, E>,
-    ) -> Result<R, E> {
-        let parts = self.opened("fence")?;
-        parts.core.call(|window| window.fence(Assert::NO_PRECEDE.with(Assert::NO_PUT)))?;
-        let epoch = ReadEpoch(Epoch::active(parts));
-        let last = Assert::NO_SUCCEED.with(Assert::NO_STORE);
-        scope::epoch(parts, || body(&epoch), || parts.core.call(|window| window.fence(last)))
-    }
-
-    /// The window for one epoch that need not be checked against others (`MPI_MODE_NOCHECK`): no rank holds or asks for a lock that
-    /// would exclude it, or the other side has opened its epoch before. It saves messages. If the promise is broken, nothing is
-    /// excluded and values may be lost; an [`Unchecked::access`] that comes before its exposure is an error.
-    ///
-    /// ```
-    /// rma::World::run_threads(4, |world| {
-    ///     let mut window = world.allocate::<u64>(1)?;
-    ///     let right = (world.rank() + 1) % world.size();
-    ///     // Each rank has another one for itself.
-    ///     window.unchecked().exclusive(right, |locked| locked.store(0, u64::from(right)))?;
-    ///     world.barrier()?;
-    ///     let sum = window.unchecked().lock_all(|all| {
-    ///         (0..4).try_fold(0, |sum, rank| Ok(sum + all.rank(rank)?.load(0)?))
-    ///     })?;
-    ///     assert_eq!(sum, 6);
-    ///     world.barrier()?;
-    ///     window.free()
-    /// })
-    /// .unwrap();
-    /// ```
-    pub fn unchecked(&mut self) -> Unchecked<'_, 'world, T, E> {
-        Unchecked(self)
-    }
+/// Runs `body` between two fences that say that no rank writes.
+pub(super) fn with_reads<'scope, T: Element, R, E: From<Error>>(
+    parts: &'scope Parts<T>,
+    body: impl FnOnce(&ReadEpoch<'scope, T>) -> Result<R, E>,
+) -> Result<R, E> {
+    parts.core.call(|window| window.fence(Assert::NO_PRECEDE.with(Assert::NO_PUT)))?;
+    let epoch = ReadEpoch(Epoch::active(parts));
+    let last = Assert::NO_SUCCEED.with(Assert::NO_STORE);
+    scope::epoch(parts, || body(&epoch), || parts.core.call(|window| window.fence(last)))
 }
 
-impl<'w, T: Element, E: From<Error>> Unchecked<'w, '_, T, E> {
+impl<'w, 'world, T: Element, E: From<Error>> Unchecked<'w, 'world, T, E> {
+    pub(super) fn new(window: &'w mut Window<'world, T, E>) -> Self {
+        Self(window)
+    }
+
     /// As [`Window::exclusive`].
     ///
     /// # Errors

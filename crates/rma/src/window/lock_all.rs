@@ -6,7 +6,6 @@ use super::operations::Parts;
 use super::rank::IntoRank;
 use super::scope;
 use super::target::Batched;
-use super::typed::Window;
 use super::view::View;
 use crate::elements::Element;
 use rma_core::epoch::Assert;
@@ -37,42 +36,6 @@ impl<'scope, T> Deref for OneOfAll<'_, 'scope, T> {
 
     fn deref(&self) -> &Locked<'scope, T> {
         &self.locked
-    }
-}
-
-impl<T: Element, E: From<Error>> Window<'_, T, E> {
-    /// Runs `body` while this rank holds a shared lock of every rank (`MPI_Win_lock_all`, `MPI_Win_unlock_all`). The handle may be
-    /// used by several threads:
-    ///
-    /// ```
-    /// rma::World::run_threads(4, |world| {
-    ///     let mut window = world.allocate::<u64>(1)?;
-    ///     window.lock_all(|all| {
-    ///         std::thread::scope(|scope| {
-    ///             // A thread for each rank adds to its counter.
-    ///             let add = |rank: u32| all.rank(rank)?.fetch_add(0, 1);
-    ///             let threads: Vec<_> = (0..4).map(|rank| scope.spawn(move || add(rank))).collect();
-    ///             threads.into_iter().try_for_each(|thread| {
-    ///                 let before = thread.join().expect("no thread panics")?;
-    ///                 assert!(before < 4);
-    ///                 Ok(())
-    ///             })
-    ///         })
-    ///     })?;
-    ///     world.barrier()?;
-    ///     assert_eq!(window.local().get(0), 4);
-    ///     window.free()
-    /// })
-    /// .unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// The closure's error, or that of lock_all or unlock_all; see [`rma_core::window::Window::lock_all`].
-    pub fn lock_all<'scope, R>(
-        &'scope mut self,
-        body: impl FnOnce(&LockAll<'scope, T>) -> Result<R, E>,
-    ) -> Result<R, E> {
-        with_all(self.opened("lock_all")?, Assert::NONE, body)
     }
 }
 

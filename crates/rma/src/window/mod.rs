@@ -82,6 +82,7 @@ mod rank;
 mod request;
 mod requested;
 mod scope;
+mod synchronize;
 mod target;
 mod typed;
 mod values;
