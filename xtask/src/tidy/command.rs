@@ -2,8 +2,8 @@
 
 use super::tree::{Finding, Tree};
 use super::{
-    dependencies, docs, length, models, order, protocols, rooms, shape, text, tuning, unsafety, variables,
-    vocabulary, volume, width, words,
+    dependencies, docs, length, methods, models, order, protocols, rooms, shape, text, tuning, unsafety,
+    variables, vocabulary, volume, width, words,
 };
 use crate::Outcome;
 use crate::workspace::Workspace;
@@ -21,6 +21,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     dependencies::check,
     docs::check,
     length::check,
+    methods::check,
     models::check,
     order::check,
     protocols::check,
@@ -67,6 +68,7 @@ mod tests {
     #[test]
     fn every_rule_is_applied() {
         let long = format!("//! A.\n{}", "x\n".repeat(600));
+        let methods = "//! M.\nimpl Window {\n}\n";
         let mut tree = Tree::of(&[
             ("a.md", "[a](b)\n"),
             ("a.rs", &long),
@@ -82,6 +84,11 @@ mod tests {
             ("k/src/b.rs", "//! B.\nuse crate::a;\n"),
             ("k/src/c.rs", "//! An agenda.\n"),
             ("k/src/d.rs", "//! Nobody.\n"),
+            ("m/src/a.rs", methods),
+            ("m/src/b.rs", methods),
+            ("m/src/c.rs", methods),
+            ("m/src/d.rs", methods),
+            ("m/src/e.rs", methods),
             ("l.rs", &format!("//! L.\n{}\n", "x".repeat(200))),
         ]);
         tree.dependencies.push(Dependency {
@@ -102,6 +109,7 @@ mod tests {
             "the protocols have",
             "the word epoch",
             "needs mio",
+            "methods of Window",
             "runs the models",
             "a imports b",
             "not a word of the vocabulary",

@@ -10,6 +10,7 @@ mod docs;
 mod functions;
 mod length;
 mod mask;
+mod methods;
 mod models;
 mod order;
 mod protocols;
