@@ -72,7 +72,8 @@ at_once! {
     /// `rma_path_put`.
     fn rma_path_put(origin: *const u8, len: usize, target: u32, disp: u64) |it| {
         let (from, rank, disp) = (read(origin, len), Rank(target), Disp(disp));
-        it.path.try_put(from, rank, disp) || (it.window.has_pack() && it.window.put_joins(from, rank, disp))
+        let coalesces = || it.window.has_pack() && it.window.put_coalesces(from, rank, disp, false);
+        it.path.try_put(from, rank, disp) || coalesces()
     };
     /// `rma_path_get`.
     fn rma_path_get(result: *mut u8, len: usize, target: u32, disp: u64) |it| {

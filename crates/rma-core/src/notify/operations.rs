@@ -8,8 +8,9 @@ use crate::origin::direct;
 use crate::state::MappedTarget;
 use crate::table::{Notice, OpData, OpKind, OpResult, Operation};
 use crate::window::Window;
+use crate::window::queue::operation;
 use crate::window::requests::check_passive;
-use crate::window::scattered::{Mode, Outcome, submit};
+use crate::window::scattered::{Mode, Outcome};
 use crate::wire::Store;
 
 /// One-sided calls on a window, each of which raises one counter of its target by one when its data are where they belong: stored at
@@ -124,7 +125,7 @@ impl<'a> Notifying<'a> {
         if op.len == 0 {
             op = Operation::nothing();
         }
-        submit(self.window, target, call, op, Mode::WAIT.notifying(self.notice())).map(drop)
+        operation(self.window, target, call, op, Mode::WAIT.notifying(self.notice())).map(drop)
     }
 
     fn notice(&self) -> Notice {
@@ -148,7 +149,7 @@ impl<'a> Notifying<'a> {
         let is_empty = count == 0 || ty.size() == 0;
         let outcome = begin(if is_empty { Mode::WAIT } else { mode }).map_err(|error| error.in_call(call))?;
         if is_empty && self.window.shared().mapped(target).is_none() {
-            return submit(self.window, target, call, Operation::nothing(), mode);
+            return operation(self.window, target, call, Operation::nothing(), mode);
         }
         if is_empty || matches!(outcome, Outcome::Done) {
             self.raise(call, target);

@@ -1,20 +1,21 @@
 //! Issuing: which packet of which target may leave now, and what rides on it.
 //!
-//! Issue goes round-robin, one packet per target and round, so that no target is flooded (design note, ISSUE_OPS_WIN). An
-//! operation is held back while it may be the last one of its epoch, so that flush and unlock can ride on it; it leaves when
-//! a synchronization call pushes it, when more than the piggyback threshold wait, or when elements run short. What rides on the packet of
-//! a queued operation is decided as the packet is made (lessons, fixed 23); packets of no operation are in [`super::round`].
+//! Issue goes round-robin, one packet per target and round, so that no target is flooded (design note, ISSUE_OPS_WIN). What is due, and
+//! what rides on it, is [`super::decide`]'s to say, as the packet is made (lessons, fixed 23); packets of no operation are in
+//! [`super::round`].
 
+use super::decide::{Due, Gate};
 use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Channel, Lane, Source};
 use crate::config::EngineConfig;
 use crate::control::LockKind;
 use crate::datatype::{Gather, Piece, Room};
-use crate::epoch::{Epoch, LockEvent, LockState};
-use crate::ids::{Rank, RequestId, Sequence};
+use crate::epoch::LockEvent;
+use crate::ids::{RequestId, Sequence};
 use crate::pool::PoolKey;
 use crate::state::{
-    BulkOwner, Bulks, ByChannel, Flavor, MAX_HEAD, Outbox, Pools, Regions, Sent, ShortStore, WindowState,
+    BulkOwner, Bulks, ByChannel, Flavor, MAX_HEAD, Outbox, Pools, Regions, Sent, ShortStore, State,
+    WindowState,
 };
 use crate::table::{Closing, OpArea, OpData, OpKind, Operation, Target};
 use crate::wire::{Area, Place, Request, RequestFlags, RequestKind, SHAPE_LEN, SHORT_STORE};
@@ -41,19 +42,6 @@ macro_rules! outbox {
 }
 pub(super) use outbox;
 
-/// Whether packets to a target may leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gate {
-    /// Not before an event that has not come.
-    Closed,
-    /// Only together with, or behind, a lock request; which is due by itself when it is wanted.
-    Lock {
-        kind: LockKind,
-        is_wanted: bool,
-    },
-    Open,
-}
-
 /// What one attempt came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -63,7 +51,17 @@ pub(super) enum Step {
     Blocked,
 }
 
-impl Issuer<'_> {
+impl<'a> Issuer<'a> {
+    #[inline]
+    pub(crate) fn new(
+        channel: &'a mut dyn Channel,
+        state: &'a mut State,
+        window: &'a mut WindowState,
+    ) -> Self {
+        let State { pools, bulks, by_channel, config, .. } = state;
+        Self { window, pools, bulks, channel, by_channel, config }
+    }
+
     /// Issues what may leave of a window that needs issue, in rounds; answers whether anything did.
     #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
     pub(crate) fn issue_window(&mut self) -> bool {
@@ -131,78 +129,33 @@ impl Issuer<'_> {
 
     /// Makes at most one packet for one target.
     fn issue_target(&mut self, key: PoolKey) -> Step {
+        if let Some(step) = self.issue_first_transfer(key) {
+            return step;
+        }
+        match self.due(key) {
+            Due::Nothing => Step::Idle,
+            Due::Lock(kind, op) => self.issue_lock(key, op, kind),
+            Due::Operation(op) => self.issue_operation(key, op, RequestFlags::NONE),
+            Due::Word(flags) => self.send_sync(key, flags),
+        }
+    }
+
+    /// Begins a transfer of the first operation in line, if the gate is open; nothing where packets are to carry it.
+    fn issue_first_transfer(&mut self, key: PoolKey) -> Option<Step> {
+        if !self.window.remote.is_offered() {
+            return None;
+        }
         let target = &self.pools.targets[key];
-        match (self.gate(target), target.pending.head()) {
-            (Gate::Closed, _) | (Gate::Lock { is_wanted: false, .. }, None) => Step::Idle,
-            (Gate::Lock { kind, .. }, None) => self.issue_lock(key, None, kind),
-            (Gate::Lock { .. }, Some(op))
+        let op = target.pending.head()?;
+        match self.gate(target) {
+            Gate::Open => self.issue_transfer(key, op),
+            Gate::Lock { .. }
                 if has(Bug::TransferUnlocked) && self.window.transfers(target.rank, &self.pools.ops[op]) =>
             {
-                self.issue_transfer(key, op).unwrap_or(Step::Idle)
+                Some(self.issue_transfer(key, op).unwrap_or(Step::Idle))
             }
-            (Gate::Lock { kind, is_wanted }, Some(op)) => {
-                let is_due = self.pools.ops[op].order <= target.push_to
-                    || is_wanted
-                    || target.pending.len() > 1
-                    || self.window.no_hold_back
-                    || !self.rides_on_lock(target, &self.pools.ops[op]);
-                if is_due { self.issue_lock(key, Some(op), kind) } else { Step::Idle }
-            }
-            (Gate::Open, Some(op)) => {
-                if self.window.remote.is_offered()
-                    && let Some(step) = self.issue_transfer(key, op)
-                {
-                    return step;
-                }
-                let target = &self.pools.targets[key];
-                // A pack with something behind it takes no more stores.
-                let is_due = self.pools.ops[op].order <= target.push_to
-                    || (self.pools.ops[op].kind == OpKind::Pack && target.pending.len() > 1)
-                    || target.pending.len() > self.config.piggyback_threshold
-                    || self.window.no_hold_back;
-                // What is held back must not hold back the acknowledgement of what has left.
-                if is_due { self.issue_operation(key, op, RequestFlags::NONE) } else { self.issue_sync(key) }
-            }
-            (Gate::Open, None) => self.issue_sync(key),
+            Gate::Closed | Gate::Lock { .. } => None,
         }
-    }
-
-    fn gate(&self, target: &Target) -> Gate {
-        if self.window.shared.may_send_to_node_target(target.rank) {
-            return Gate::Open;
-        }
-        match self.window.access().epoch() {
-            Epoch::FenceGranted | Epoch::PscwGranted | Epoch::LockAllGranted => Gate::Open,
-            Epoch::Unset | Epoch::FenceIssued => Gate::Closed,
-            Epoch::PscwIssued if self.window.epoch.access.has_posted(target.rank) => Gate::Open,
-            Epoch::PscwIssued => Gate::Closed,
-            Epoch::PerTarget | Epoch::LockAllCalled | Epoch::LockAllIssued => {
-                match self.window.epoch.lock(target.rank) {
-                    None => Gate::Closed,
-                    Some(lock) => match lock.state {
-                        LockState::Called => Gate::Lock { kind: lock.kind, is_wanted: lock.wanted },
-                        LockState::Issued => Gate::Closed,
-                        LockState::Granted => Gate::Open,
-                    },
-                }
-            }
-        }
-    }
-
-    /// Whether the operation can travel with a lock request: one small packet, which can be handed back.
-    fn rides_on_lock(&self, target: &Target, op: &Operation) -> bool {
-        if op.data_len() > self.config.lock_data_bytes || op.kind == OpKind::Pack {
-            return false;
-        }
-        let piece = self.next_piece(target, op);
-        let is_short = piece.area.shape_len() as u64 <= self.config.lock_data_bytes.max(MAX_HEAD as u64);
-        piece.len == op.len && is_short && self.fits_small(target, &piece.area, op.data_len())
-    }
-
-    fn fits_small(&self, target: &Target, area: &Area, data_len: u64) -> bool {
-        let limits = self.channel.capabilities_for(target.peer);
-        let most = (limits.max_packet - MAX_HEAD - area.shape_len()).min(limits.bulk_from.max(16));
-        data_len <= most as u64
     }
 
     /// Asks for the lock, with the first operation on the request when there is one and it fits.
@@ -228,28 +181,13 @@ impl Issuer<'_> {
         step
     }
 
-    /// How the lock of a rank is asked for.
-    pub(super) fn lock_flag(&self, rank: Rank, kind: LockKind) -> RequestFlags {
-        match kind {
-            LockKind::Shared if self.window.holds_another(rank) => {
-                RequestFlags::LOCK_SHARED.with(RequestFlags::HOLDS)
-            }
-            LockKind::Shared => RequestFlags::LOCK_SHARED,
-            LockKind::Exclusive => RequestFlags::LOCK_EXCLUSIVE,
-        }
-    }
-
     /// Makes the next packet of the first pending operation.
     #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
     fn issue_operation(&mut self, key: PoolKey, op_key: PoolKey, lock: RequestFlags) -> Step {
         let target = &self.pools.targets[key];
         let op = &self.pools.ops[op_key];
-        if op.kind.fetches() && target.fetching >= self.config.credits {
-            return Step::Idle; // the next reply makes the window need issue again
-        }
-        let is_last = target.pending.len() == 1;
-        if target.transfers > 0 && (op.follows_transfers() || is_last && self.holds_word(key)) {
-            return Step::Idle; // as the next answer of a transfer does
+        if self.must_wait(target, op) {
+            return Step::Idle;
         }
         if let Some((store, run, data)) = op.run_to_store(longest_short_store(self.config)) {
             let short = ShortStore { store, disp: op.disp, run, data };
@@ -257,11 +195,7 @@ impl Issuer<'_> {
         }
         let NextPiece { area, len: piece } = self.next_piece(target, op);
         let is_last_piece = op.sent + piece == op.len;
-        let is_last = is_last_piece && is_last;
-        let mut flags = lock.with(self.closing_flags(target, op, op_key, is_last_piece, is_last));
-        if !is_last_piece {
-            flags = flags.with(RequestFlags::MORE);
-        }
+        let flags = self.flags(target, op, lock, is_last_piece);
         let sequence = Sequence(target.sent.0 + 1);
         let is_small = self.fits_small(target, &area, piece);
         let kind = request_kind(op.kind, op_key.into(), Place { disp: op.disp, area }, piece);
@@ -285,8 +219,7 @@ impl Issuer<'_> {
     ) -> Step {
         let target = &self.pools.targets[key];
         let op = &self.pools.ops[op_key];
-        let is_last = target.pending.len() == 1;
-        let flags = lock.with(self.closing_flags(target, op, op_key, true, is_last));
+        let flags = self.flags(target, op, lock, true);
         let (len, sequence) = (op.len, Sequence(target.sent.0 + 1));
         match outbox!(self).store(target.peer, self.window.shared.id, flags, sequence, short) {
             Sent::Full => return Step::Blocked,
@@ -298,7 +231,7 @@ impl Issuer<'_> {
     }
 
     /// What the next packet of the operation covers.
-    fn next_piece(&self, target: &Target, op: &Operation) -> NextPiece {
+    pub(super) fn next_piece(&self, target: &Target, op: &Operation) -> NextPiece {
         let (area, len) = match op.area() {
             OpArea::Run(offset) => (Area::Run { offset: offset + op.sent }, op.len - op.sent),
             OpArea::Shape(layout) => {
@@ -315,38 +248,6 @@ impl Issuer<'_> {
         let Some(element) = op.kind.streamed_element() else { return NextPiece { area, len } };
         let most = self.config.unit_bytes.max(element).min(len);
         NextPiece { area, len: most - most % element }
-    }
-
-    /// What the closing call of the open epoch has to say to a target.
-    fn closing_flag(&self) -> RequestFlags {
-        match self.window.access().epoch() {
-            state if state.is_pscw() => RequestFlags::DONE,
-            state if state.is_fence_or_unset() => RequestFlags::FENCE,
-            _ => RequestFlags::UNLOCK,
-        }
-    }
-
-    /// Acknowledgement and unlock or done, if this packet is the one for them to ride on.
-    fn closing_flags(
-        &self,
-        target: &Target,
-        op: &Operation,
-        op_key: PoolKey,
-        is_last_piece: bool,
-        is_last: bool,
-    ) -> RequestFlags {
-        let mut flags = op.notice_on(is_last_piece);
-        if is_last && target.closing == Closing::Wanted {
-            flags = flags.with(self.closing_flag());
-        }
-        debug_assert_eq!(target.pending.head(), Some(op_key));
-        let next = if is_last { None } else { target.pending.iter(&self.pools.ops).nth(1) };
-        let next_order = next.map_or(u64::MAX, |key| self.pools.ops[key].order);
-        let is_boundary = is_last_piece && op.order <= target.ack_to && next_order > target.ack_to;
-        if is_boundary && !op.kind.fetches() {
-            flags = flags.with(RequestFlags::ACK);
-        }
-        flags
     }
 
     fn send_piece(
@@ -397,7 +298,7 @@ impl Issuer<'_> {
     }
 
     /// Changes every number that depends on a sent piece of a queued operation. What leaves with its call was
-    /// never queued: [`super::eager`] and [`super::fetch`] note that.
+    /// never queued: [`super::submit`] notes that.
     fn on_piece_sent(
         &mut self,
         key: PoolKey,
@@ -434,19 +335,6 @@ impl Issuer<'_> {
         }
     }
 
-    /// Asks for an acknowledgement or releases the lock when no operation is left for that to ride on.
-    fn issue_sync(&mut self, key: PoolKey) -> Step {
-        let target = &self.pools.targets[key];
-        let mut flags = RequestFlags::NONE;
-        if target.needs_ack_request() {
-            flags = flags.with(RequestFlags::ACK);
-        }
-        if target.closing == Closing::Wanted && !self.holds_word(key) {
-            flags = flags.with(self.closing_flag());
-        }
-        if flags == RequestFlags::NONE { Step::Idle } else { self.send_sync(key, flags) }
-    }
-
     fn send_sync(&mut self, key: PoolKey, flags: RequestFlags) -> Step {
         let target = &mut self.pools.targets[key];
         let sequence = Sequence(target.sent.0 + 1);
@@ -473,9 +361,9 @@ pub(crate) fn longest_short_store(config: &EngineConfig) -> usize {
 }
 
 /// The bytes of an operation that one packet covers.
-struct NextPiece {
-    area: Area,
-    len: u64,
+pub(super) struct NextPiece {
+    pub(super) area: Area,
+    pub(super) len: u64,
 }
 
 #[inline]

@@ -1,16 +1,16 @@
 //! The origin side: communication calls, the packets they become, and the responses that come back.
 //!
-//! A call on a mapped target never gets here past [`direct`]. Everything else is queued in the operation table by
-//! [`post`], leaves through [`issue`], and is settled by [`response`]; a small store may leave with its call ([`eager`]).
+//! A call on a mapped target never gets here past [`direct`]. For everything else [`decide`] says what becomes of it; [`submit`] carries
+//! that out where nothing else of the window changes, [`post`] queues it in the operation table, whose packets leave through [`issue`]
+//! and are settled by [`response`].
 
+mod coalesce;
+pub(crate) mod decide;
 pub(crate) mod direct;
-pub(crate) mod eager;
-pub(crate) mod fetch;
 pub(crate) mod issue;
 pub(crate) mod lost;
-pub(crate) mod pack;
 pub(crate) mod post;
 pub(crate) mod response;
 pub(crate) mod round;
-pub(crate) mod stream;
+pub(crate) mod submit;
 mod transfer;

@@ -8,14 +8,16 @@
 //! always have one element of each kind for them, whatever the locks of other threads wait for; of locks of
 //! node targets, whose callers are not kept, for each.
 
-use super::pack;
+use super::coalesce;
+use super::decide::{Decision, New};
+use super::issue::Issuer;
 use crate::channel::Channel;
 use crate::epoch::{Epoch, Event, LockState};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Rank, WindowId};
 use crate::pool::PoolKey;
 use crate::state::{AccessRound, Lock, Pools, Single, State, WindowState, Windows, gone};
-use crate::table::{OpKind, Operation, Target};
+use crate::table::{OpKind, Operation, Outline, SmallStore, Target};
 
 /// Queues an operation whose legality has been checked: takes it, or leaves it where it is, unchanged, when no element is to
 /// be had now. An operation is long, so it moves once, into its element.
@@ -23,7 +25,7 @@ use crate::table::{OpKind, Operation, Target};
 pub(crate) fn post(
     state: &mut State,
     window: &mut WindowState,
-    channel: &dyn Channel,
+    channel: &mut dyn Channel,
     rank: Rank,
     waiting: &mut Option<Operation>,
     call: &'static str,
@@ -45,50 +47,72 @@ pub(crate) fn post(
             return Ok(());
         }
     }
-    let Some(op) = waiting.as_mut() else { return Ok(()) };
-    let element = &mut state.pools.targets[target];
-    window.eager.on_queued(!element.pending.is_empty());
-    element.posted += 1;
-    op.order = element.posted;
-    let is_requested = op.is_awaited();
-    if is_requested {
-        // A call waits for this operation by itself, and no synchronization call will push it.
-        element.push_to = element.posted;
+    let Some(op) = waiting.as_ref() else { return Ok(()) };
+    let small = SmallStore::of(op);
+    let (outline, is_requested) = (Outline::of(small.as_ref()), op.is_awaited());
+    let new = New { outline, is_requested, is_transfer: window.transfers(rank, op) };
+    let decision = Issuer::new(channel, state, window).decide(target, new, false);
+    if !enqueue(state, window, channel, Place { target, decision, is_extra }, waiting) {
+        return Err(refused(call));
     }
-    if op.order - element.issued_to >= state.config.pack_from {
-        pack::begin(state, window, channel, target, op);
-    }
-    let is_pack = op.kind == OpKind::Pack;
-    let is_transfer = window.transfers(rank, op);
-    let element = &mut state.pools.targets[target];
-    let follows_pack = element.ends_in_pack(&state.pools.ops);
-    state.is_pack_full |= is_pack && follows_pack;
-    let may_be_packed = op.order - element.issued_to >= state.config.pack_from;
-    let (ops, share) = (&mut state.pools.ops, &mut window.op_share);
-    let Some(op) = waiting.take() else { return Ok(()) };
-    let taken = if is_extra { ops.take_extra(share, op) } else { ops.take(share, op) };
-    let Ok(key) = taken else { return Err(refused(call)) };
-    let element = &mut state.pools.targets[target];
-    if is_pack {
-        pack::note(window, rank, target, key);
-    }
-    let may_wait = !is_requested
-        && !is_pack
-        && !is_transfer
-        && element.pending.len() <= state.config.piggyback_threshold;
-    if may_wait {
-        element.queue_before_gets(&mut state.pools.ops, key);
-    } else {
-        element.pending.push_back(&mut state.pools.ops, key);
-    }
-    let is_full = element.pending.len() > state.config.piggyback_threshold;
-    window.counters.on_ops_queued(1);
     // A step has nothing to do for an operation that is held back, where nothing else goes on.
-    let is_held = may_wait && !is_full && !follows_pack && !may_be_packed;
-    if !is_held || window.may_ask(rank) || !window.permits_calls(rank) {
+    if decision != Decision::Hold || window.may_ask(rank) || !window.permits_calls(rank) {
         (window.needs_issue, state.needs_step) = (true, true);
     }
     Ok(())
+}
+
+/// Where an operation gets its place.
+pub(super) struct Place {
+    pub(super) target: PoolKey,
+    pub(super) decision: Decision,
+    /// Its element is the one that a caller of locks can always have.
+    pub(super) is_extra: bool,
+}
+
+/// Gives an operation its element, which there is, and its place in line. Says whether it has.
+pub(super) fn enqueue(
+    state: &mut State,
+    window: &mut WindowState,
+    channel: &dyn Channel,
+    place: Place,
+    waiting: &mut Option<Operation>,
+) -> bool {
+    let Place { target: key, decision, is_extra } = place;
+    let Some(op) = waiting.as_mut() else { return true };
+    let target = &mut state.pools.targets[key];
+    let rank = target.rank;
+    target.posted += 1;
+    op.order = target.posted;
+    let is_requested = op.is_awaited();
+    if is_requested {
+        // A call waits for this operation by itself, and no synchronization call will push it.
+        target.push_to = target.posted;
+    }
+    if decision == Decision::Coalesce {
+        coalesce::begin(state, window, channel, key, op);
+    }
+    let is_pack = op.kind == OpKind::Pack;
+    let target = &mut state.pools.targets[key];
+    state.is_pack_full |= is_pack && target.ends_in_pack(&state.pools.ops);
+    let goes_last = is_requested
+        || is_pack
+        || target.pending.len() > state.config.piggyback_threshold
+        || window.transfers(rank, op);
+    let (ops, share) = (&mut state.pools.ops, &mut window.op_share);
+    let Some(op) = waiting.take() else { return true };
+    let taken = if is_extra { ops.take_extra(share, op) } else { ops.take(share, op) };
+    let Ok(op) = taken else { return false };
+    if is_pack {
+        coalesce::note(window, rank, key, op);
+    }
+    if goes_last {
+        target.pending.push_back(ops, op);
+    } else {
+        target.queue_before_gets(ops, op);
+    }
+    window.counters.on_ops_queued(1);
+    true
 }
 
 #[cold]

@@ -16,7 +16,7 @@ use crate::channel::{Channel, Issued, Lane, RemotePlace, Source, TransferError, 
 use crate::ids::{Peer, Sequence};
 use crate::pool::PoolKey;
 use crate::state::{BulkOwner, OutOfRange, Outbox, Pools, Sent, is_worth};
-use crate::table::{Closing, OpKind, Operation};
+use crate::table::{Closing, OpKind, Operation, Target};
 use crate::wire::{Request, RequestFlags, RequestKind};
 
 impl Issuer<'_> {
@@ -103,8 +103,7 @@ impl Issuer<'_> {
     }
 
     /// Whether the word that ends the epoch has to wait for transfers.
-    pub(super) fn holds_word(&self, key: PoolKey) -> bool {
-        let target = &self.pools.targets[key];
+    pub(super) fn holds_word(&self, target: &Target) -> bool {
         target.closing == Closing::Wanted && target.transfers > 0 && !has(Bug::WordOvertakesTransfers)
     }
 }

@@ -1,9 +1,10 @@
-//! What a window remembers of its last small operations: whether flushes take them one by one ([`crate::origin`], `eager.rs`), and which
+//! What a window remembers of its last small operations: whether flushes take them one by one ([`crate::origin`], `decide.rs`), and which
 //! pack the next store may join.
 
 use crate::epoch::Reach;
 use crate::ids::Rank;
 use crate::pool::PoolKey;
+use crate::wire::RequestFlags;
 
 /// Held stores in a row that flushes have taken, after which the first one does not wait for its flush.
 const ENOUGH: u8 = 3;
@@ -16,7 +17,7 @@ pub(crate) struct Eager {
     /// The row after which one leaves ahead of its flush.
     enough: u8,
     /// The last one has left ahead of the flush of this rank, which has not come yet.
-    pub(crate) ahead: Option<Rank>,
+    ahead: Option<Rank>,
 }
 
 impl Default for Eager {
@@ -31,10 +32,15 @@ impl Eager {
         self.row = if reach == Reach::Remote { self.row.saturating_add(1) } else { 0 };
     }
 
-    /// An operation is queued, behind another that is held back or not: then something else than a flush has followed that.
-    pub(crate) fn on_queued(&mut self, is_behind: bool) {
-        if is_behind {
-            self.row = 0;
+    /// An operation is queued behind another that is held back: something else than a flush has followed that.
+    pub(crate) fn on_behind(&mut self) {
+        self.row = 0;
+    }
+
+    /// A store has left with its call; with the request for its acknowledgement it is ahead of the flush of this rank.
+    pub(crate) fn on_left(&mut self, rank: Rank, flags: RequestFlags) {
+        if flags.has(RequestFlags::ACK) {
+            self.ahead = Some(rank);
         }
     }
 

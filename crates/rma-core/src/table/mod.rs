@@ -7,6 +7,7 @@
 
 mod list;
 mod operation;
+mod outline;
 mod pack;
 mod slots;
 mod target;
@@ -14,6 +15,7 @@ mod transfer;
 
 pub(crate) use list::OpList;
 pub(crate) use operation::{Notice, OpArea, OpData, OpKind, OpResult, Operation, Signal};
+pub(crate) use outline::{FetchCall, OPERAND_BYTES, Outline, SmallStore};
 pub(crate) use pack::Pack;
 pub(crate) use slots::{OpPool, Table, TargetPool};
 pub(crate) use target::{Closing, Target};

@@ -292,11 +292,8 @@ impl Operation {
     }
 
     /// What its last packet says of that, and no other does.
-    pub(crate) fn notice_on(&self, is_last_piece: bool) -> RequestFlags {
-        match self.notice {
-            Some(notice) if is_last_piece => RequestFlags::notice(notice.counter()),
-            _ => RequestFlags::NONE,
-        }
+    pub(crate) fn notice(&self) -> RequestFlags {
+        self.notice.map_or(RequestFlags::NONE, |notice| RequestFlags::notice(notice.counter()))
     }
 
     /// Whether transfers to the target have to be over before it leaves.

@@ -69,10 +69,19 @@ impl Observation {
         window: Option<WindowId>,
         target: Option<Rank>,
     ) -> CallSpan<'_> {
-        if !self.is_on {
-            return CallSpan { _open: None };
-        }
-        self.begin_call(call, window, target)
+        self.call_if(true, call, window, target)
+    }
+
+    /// [`Observation::call`] of a call that may not be worth a span.
+    #[inline]
+    pub(crate) fn call_if(
+        &self,
+        is_wanted: bool,
+        call: &'static str,
+        window: Option<WindowId>,
+        target: Option<Rank>,
+    ) -> CallSpan<'_> {
+        if self.is_on && is_wanted { self.begin_call(call, window, target) } else { CallSpan { _open: None } }
     }
 
     #[cold]

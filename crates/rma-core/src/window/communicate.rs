@@ -11,7 +11,7 @@
 //! is one to count from (`MPI_BOTTOM`): the type's displacements are then addresses.
 
 use super::query::reachable;
-use super::queue::{joins, post_fetch, store, try_post_fetch, try_store};
+use super::queue::{coalesces, fetch, store};
 use super::scattered::{self, Mode};
 use super::typed::{self, Destination, Origin, TargetArea, check_accumulate, check_element, dense};
 use crate::datatype::BasicType;
@@ -21,10 +21,8 @@ use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::origin::direct;
-use crate::origin::fetch::FetchCall;
-use crate::origin::pack::Small;
 use crate::state::Shared;
-use crate::table::OpKind;
+use crate::table::{FetchCall, OpKind, SmallStore};
 use crate::wire::Store;
 use std::fmt;
 use std::sync::Arc;
@@ -63,7 +61,7 @@ impl Window {
             return direct::put(&self.shared, mapped, origin, disp)
                 .map_err(|range| range.into_error("put", target));
         }
-        store(self, target, "put", Store::Put, disp, origin)
+        store(self, target, "put", Store::Put, (disp, origin), Mode::WAIT).map(|_| ())
     }
 
     /// [`Window::put`] that answers `false` instead of waiting for an operation element.
@@ -76,7 +74,7 @@ impl Window {
                 .map_err(|range| range.into_error("put", target))?;
             return Ok(true);
         }
-        try_store(self, target, "put", Store::Put, disp, origin)
+        store(self, target, "put", Store::Put, (disp, origin), Mode::TRY).map(|outcome| outcome.is_accepted())
     }
 
     /// `MPI_Get` of contiguous bytes: fills `result` from displacement `disp` of `target`.
@@ -88,7 +86,7 @@ impl Window {
         if let Some(mapped) = self.direct_load(target, "get", result.len()) {
             return direct::get(mapped, result, disp).map_err(|range| range.into_error("get", target));
         }
-        post_fetch(self, target, "get", FetchCall::get(result, disp))
+        fetch(self, target, "get", &FetchCall::get(result, disp), Mode::WAIT).map(|_| ())
     }
 
     /// [`Window::get`] that answers `false` instead of waiting for an operation element.
@@ -100,7 +98,8 @@ impl Window {
             direct::get(mapped, result, disp).map_err(|range| range.into_error("get", target))?;
             return Ok(true);
         }
-        try_post_fetch(self, target, "get", FetchCall::get(result, disp))
+        fetch(self, target, "get", &FetchCall::get(result, disp), Mode::TRY)
+            .map(|outcome| outcome.is_accepted())
     }
 
     /// `MPI_Accumulate` of contiguous elements: combines `origin` with those at displacement `disp` of `target`, each
@@ -115,7 +114,7 @@ impl Window {
             return direct::accumulate(&self.shared, mapped, origin, kernel, disp)
                 .map_err(|range| range.into_error("accumulate", target));
         }
-        store(self, target, "accumulate", Store::Accumulate(kernel), disp, origin)
+        store(self, target, "accumulate", Store::Accumulate(kernel), (disp, origin), Mode::WAIT).map(|_| ())
     }
 
     /// [`Window::accumulate`] that answers `false` instead of waiting for an operation element.
@@ -127,7 +126,8 @@ impl Window {
             return self.accumulate(origin, kernel, target, disp).map(|()| true);
         }
         check_accumulate(origin.len(), kernel)?;
-        try_store(self, target, "accumulate", Store::Accumulate(kernel), disp, origin)
+        store(self, target, "accumulate", Store::Accumulate(kernel), (disp, origin), Mode::TRY)
+            .map(|outcome| outcome.is_accepted())
     }
 
     /// `MPI_Fetch_and_op`: combines the element at `disp` of `target` with `operand` and stores what it was before in
@@ -149,8 +149,8 @@ impl Window {
             return direct::fetch_and_op(&self.shared, mapped, operand, result, kernel, disp)
                 .map_err(|range| range.into_error("fetch_and_op", target));
         }
-        let fetch = FetchCall::of_element(OpKind::FetchOp(kernel), &[operand], result, disp);
-        post_fetch(self, target, "fetch_and_op", fetch)
+        let call = FetchCall::of_element(OpKind::FetchOp(kernel), &[operand], result, disp);
+        fetch(self, target, "fetch_and_op", &call, Mode::WAIT).map(|_| ())
     }
 
     /// [`Window::fetch_and_op`] that answers `false` instead of waiting for an operation element.
@@ -169,8 +169,8 @@ impl Window {
             return self.fetch_and_op(operand, result, kernel, target, disp).map(|()| true);
         }
         check_element("fetch_and_op", kernel.ty().size(), &[operand.len(), result.len()])?;
-        let fetch = FetchCall::of_element(OpKind::FetchOp(kernel), &[operand], result, disp);
-        try_post_fetch(self, target, "fetch_and_op", fetch)
+        let call = FetchCall::of_element(OpKind::FetchOp(kernel), &[operand], result, disp);
+        fetch(self, target, "fetch_and_op", &call, Mode::TRY).map(|outcome| outcome.is_accepted())
     }
 
     /// `MPI_Compare_and_swap`: replaces the element at `disp` of `target` by `operand` if it equals `compare`, and stores
@@ -194,8 +194,8 @@ impl Window {
             return direct::compare_and_swap(&self.shared, mapped, operand, compare, result, kernel, disp)
                 .map_err(|range| range.into_error("compare_and_swap", target));
         }
-        let fetch = FetchCall::of_element(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
-        post_fetch(self, target, "compare_and_swap", fetch)
+        let call = FetchCall::of_element(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
+        fetch(self, target, "compare_and_swap", &call, Mode::WAIT).map(|_| ())
     }
 
     /// [`Window::compare_and_swap`] that answers `false` instead of waiting for an operation element.
@@ -216,20 +216,31 @@ impl Window {
         }
         let size = kernel.ty().size();
         check_element("compare_and_swap", size, &[operand.len(), compare.len(), result.len()])?;
-        let fetch = FetchCall::of_element(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
-        try_post_fetch(self, target, "compare_and_swap", fetch)
+        let call = FetchCall::of_element(OpKind::CompareSwap(kernel), &[compare, operand], result, disp);
+        fetch(self, target, "compare_and_swap", &call, Mode::TRY).map(|outcome| outcome.is_accepted())
     }
 
-    /// [`Window::put`], where it is nothing but a copy into a pack of others that wait; says whether it has been done.
-    pub fn put_joins(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        joins(self, target, Small::new(Store::Put, disp, origin).as_ref())
+    /// [`Window::put`], or [`Window::rput`] where it is requested, if it is nothing but a copy into a pack of others that wait; says
+    /// whether it has been done. One that is requested is complete then.
+    pub fn put_coalesces(&self, origin: ReadSpan, target: Rank, disp: Disp, is_requested: bool) -> bool {
+        let call = if is_requested { "rput" } else { "put" };
+        coalesces(self, target, call, SmallStore::new(Store::Put, disp, origin), is_requested)
     }
 
-    /// [`Window::accumulate`] of one element, likewise.
-    pub fn accumulate_joins(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
+    /// [`Window::accumulate`] or [`Window::raccumulate`] of one element, likewise.
+    pub fn accumulate_coalesces(
+        &self,
+        origin: ReadSpan,
+        kernel: Kernel,
+        target: Rank,
+        disp: Disp,
+        is_requested: bool,
+    ) -> bool {
+        let call = if is_requested { "raccumulate" } else { "accumulate" };
+        let small = || SmallStore::new(Store::Accumulate(kernel), disp, origin);
         kernel.op().is_accumulate()
             && origin.len() == kernel.ty().size()
-            && joins(self, target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref())
+            && coalesces(self, target, call, small(), is_requested)
     }
 
     /// `MPI_Put`.

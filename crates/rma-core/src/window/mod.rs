@@ -17,7 +17,7 @@ mod free;
 mod node_target;
 mod pending;
 mod query;
-mod queue;
+pub(crate) mod queue;
 pub(crate) mod requests;
 pub(crate) mod scattered;
 mod slow_sync;

@@ -252,7 +252,7 @@ impl Window {
         DirectPath::of(self)
     }
 
-    /// Whether stores wait for others in a pack, which [`Window::put_joins`] and [`Window::accumulate_joins`] may join.
+    /// Whether stores wait for others in a pack, which [`Window::put_coalesces`] and [`Window::accumulate_coalesces`] may join.
     #[inline(always)]
     pub fn has_pack(&self) -> bool {
         // One that another thread has just begun may be missed here, and is found on the slow path.

@@ -1,20 +1,20 @@
-//! Queuing one communication call: whether it joins others, whether it is legal, and into the table.
+//! Handing an operation over to the engine: on its fast path, or past the table of legal calls into the operation table.
 
 use super::Window;
-use crate::channel::Channel;
+use super::scattered::{Mode, Outcome};
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank, WindowId};
 use crate::mem::ReadSpan;
-use crate::origin::fetch::FetchCall;
+use crate::origin::decide::Decision;
 use crate::origin::issue::Issuer;
-use crate::origin::pack::{self, Small};
 use crate::origin::post::post;
-use crate::origin::{eager, fetch, stream};
+use crate::origin::submit::FastPath;
 use crate::progress::Core;
 use crate::state::{OutOfRange, Pools, State, WindowState, gone};
-use crate::table::{OpArea, OpKind, Operation};
+use crate::table::{FetchCall, OpArea, OpKind, Operation, Outline, Signal, SmallStore};
 use crate::wire::Store;
+use std::sync::Arc;
 
 /// Makes a call that stores bytes side by side.
 #[inline(never)]
@@ -23,134 +23,129 @@ pub(super) fn store(
     target: Rank,
     call: &'static str,
     store: Store,
-    disp: Disp,
-    origin: ReadSpan,
-) -> Result<()> {
-    let _call = handle.trace(call, Some(target));
-    let small = Small::new(store, disp, origin);
-    if small.as_ref().is_some_and(|small| goes_along(handle, target, small)) {
-        return Ok(());
-    }
-    queue(handle, target, call, small, || Operation::store(store, disp, origin))
+    (disp, origin): (Disp, ReadSpan),
+    mode: Mode,
+) -> Result<Outcome> {
+    let small = SmallStore::new(store, disp, origin);
+    let make = || Operation::store(store, disp, origin);
+    submit(handle, target, call, Outline::of(small.as_ref()), mode, make)
 }
 
-/// [`store`] that answers `false` instead of waiting for an operation element.
-pub(super) fn try_store(
-    handle: &Window,
-    target: Rank,
-    call: &'static str,
-    store: Store,
-    disp: Disp,
-    origin: ReadSpan,
-) -> Result<bool> {
-    let small = Small::new(store, disp, origin);
-    if small.is_some_and(|small| goes_along(handle, target, &small)) {
-        return Ok(true);
-    }
-    try_post(handle, target, call, Operation::store(store, disp, origin)).map(|rest| rest.is_none())
-}
-
-/// Queues an operation, and waits for an element where there is none.
+/// Makes a call that fetches bytes side by side.
 #[cold]
-pub(super) fn post_or_wait(
+pub(super) fn fetch(
     handle: &Window,
     target: Rank,
     call: &'static str,
-    make: impl FnOnce() -> Operation,
-) -> Result<()> {
-    queue(handle, target, call, None, make)
+    fetch: &FetchCall,
+    mode: Mode,
+) -> Result<Outcome> {
+    submit(handle, target, call, Outline::Fetch(fetch), mode, || Operation::from(fetch))
 }
 
-/// Queues an operation, or has a small store join others.
-#[cold]
-fn queue(
-    handle: &Window,
-    target: Rank,
-    call: &'static str,
-    small: Option<Small>,
-    make: impl FnOnce() -> Operation,
-) -> Result<()> {
-    let mut rest = None;
-    let is_pack_full = handle.engine().with(|core| {
-        if small.is_some_and(|small| joins_pack(handle, core, target, &small)) {
-            return Ok(false);
-        }
-        rest = Some(make());
-        post_once(handle, core, target, call, &mut rest)?;
-        Ok(std::mem::take(&mut core.state.is_pack_full))
-    })?;
-    if is_pack_full {
-        // The target can begin on it while the next is being filled.
-        handle.engine().poll();
-    }
-    if rest.is_none() {
-        return Ok(());
-    }
-    post_when_possible(handle, target, call, rest)
-}
-
-/// Queues the operation as soon as there is an element for it.
-#[cold]
-fn post_when_possible(
-    handle: &Window,
-    target: Rank,
-    call: &'static str,
-    mut rest: Option<Operation>,
-) -> Result<()> {
-    let describe = |_: &_| {
-        let window = handle.engine().observation().describe_window(handle.shared().id);
-        format!("earlier operations to end, to make room for one on rank {target} ({window})").into()
-    };
-    handle.engine().wait(call, &describe, &mut |core| {
-        let Core { channel, state, windows, .. } = core;
-        let Some(mut context) = windows.borrow(state, handle.shared().id) else { return Err(gone(call)) };
-        let (state, window) = context.split();
-        // Only what this attempt gave the engine to do keeps the caller from sleeping.
-        let needed_issue = std::mem::replace(&mut window.needs_issue, false);
-        let posted =
-            window.check_open(call).and_then(|()| post(state, window, &**channel, target, &mut rest, call));
-        state.needs_step |= window.needs_issue;
-        window.needs_issue |= needed_issue;
-        posted?;
-        Ok(rest.is_none().then_some(()))
-    })
-}
-
-/// Queues the operation; hands it back when no element is to be had.
-pub(super) fn try_post(
+/// Makes a call whose operation there is.
+#[inline(never)]
+pub(crate) fn operation(
     handle: &Window,
     target: Rank,
     call: &'static str,
     op: Operation,
-) -> Result<Option<Operation>> {
-    let mut waiting = Some(op);
-    handle.engine().with(|core| post_once(handle, core, target, call, &mut waiting))?;
-    Ok(waiting)
+    mode: Mode,
+) -> Result<Outcome> {
+    let op = if let Some(notice) = mode.notice() { op.notifying(notice) } else { op };
+    let small = SmallStore::of(&op);
+    submit(handle, target, call, Outline::of(small.as_ref()), mode, || op)
 }
 
-/// Whether the store has joined others that wait: the fast path of a stream of stores, for a call that has not begun for an observer.
-#[inline]
-pub(super) fn joins(handle: &Window, target: Rank, small: Option<&Small>) -> bool {
-    let small = small.filter(|_| handle.has_pack() && !handle.engine().observation().is_on());
-    small.is_some_and(|small| handle.engine().with(|core| joins_pack(handle, core, target, small)))
+/// Makes a call that the direct path has not taken: the one way of operations into the engine. `make` makes the operation of the
+/// outline, where it needs more than the fast path.
+#[inline(always)] // each caller has one kind of outline
+fn submit(
+    handle: &Window,
+    target: Rank,
+    call: &'static str,
+    outline: Outline<'_>,
+    mode: Mode,
+    make: impl FnOnce() -> Operation,
+) -> Result<Outcome> {
+    let is_requested = mode.is_requested();
+    let engine = handle.engine();
+    let _call = engine.observation().call_if(mode.waits(), call, Some(handle.id()), Some(target));
+    let (decision, is_pack_full) = engine.with(|core| {
+        let decision = on_fast_path(handle, core, target, |mut path| path.submit(outline, is_requested));
+        let may_be_full = mode.waits() && decision == Some(Decision::Coalesce);
+        (decision, may_be_full && std::mem::take(&mut core.state.is_pack_full))
+    });
+    if decision.is_none() {
+        return queue(handle, target, call, mode, make());
+    }
+    if is_pack_full {
+        // The target can begin on it while the next is being filled.
+        engine.poll();
+    } else if is_requested && decision == Some(Decision::Coalesce) {
+        // Its wait has nothing to write.
+        engine.spare_poll();
+    }
+    Ok(Outcome::Done)
 }
 
-/// Whether the store has joined a pack.
-#[inline]
-fn joins_pack(handle: &Window, core: &mut Core, target: Rank, small: &Small) -> bool {
-    operations(handle, core, |_, state, window| {
-        pack::join(&mut state.pools, window, handle.shared(), target, small)
-    })
+/// Queues an operation that the fast path has not taken.
+#[cold]
+#[inline(never)]
+fn queue(
+    handle: &Window,
+    target: Rank,
+    call: &'static str,
+    mode: Mode,
+    mut op: Operation,
+) -> Result<Outcome> {
+    let signal = mode.is_requested().then(Arc::<Signal>::default);
+    if let Some(signal) = &signal {
+        op = op.signalling(Arc::clone(signal));
+    }
+    let mut rest = Some(op);
+    let work = |core: &mut Core| {
+        post_once(handle, core, target, call, &mut rest)?;
+        let has_left = mode.leaves() && rest.is_none() && issue(core, handle.id(), target);
+        Ok((has_left, mode.waits() && std::mem::take(&mut core.state.is_pack_full)))
+    };
+    let engine = handle.engine();
+    let (has_left, is_pack_full) = if mode.leaves() { engine.with_sending(work) } else { engine.with(work) }?;
+    if rest.is_some() {
+        if !mode.waits() {
+            return Ok(Outcome::Full);
+        }
+        post_when_possible(handle, target, call, rest)?;
+    }
+    if has_left {
+        handle.poll_throttled();
+    } else if is_pack_full || mode.leaves() {
+        engine.poll();
+    }
+    Ok(Outcome::Posted(signal))
 }
 
-/// Whether the store joins others, waits for the next flush, or has left ahead of that: a fast path.
+/// [`submit`] of a store, where it joins others that wait.
 #[inline]
-fn goes_along(handle: &Window, target: Rank, small: &Small) -> bool {
-    let may_join = handle.has_pack();
-    with_operations(handle, |channel, state, window| {
-        (may_join && pack::join(&mut state.pools, window, handle.shared(), target, small))
-            || eager::send_or_hold(channel, state, window, handle.shared(), target, small)
-    })
+pub(super) fn coalesces(
+    handle: &Window,
+    target: Rank,
+    call: &'static str,
+    small: Option<SmallStore>,
+    is_requested: bool,
+) -> bool {
+    let Some(small) = small else { return false };
+    let joined = handle.engine().with(|core| {
+        on_fast_path(handle, core, target, |mut path| path.joins(&small, is_requested).then_some(()))
+    });
+    if joined.is_some() {
+        drop(handle.trace(call, Some(target)));
+        if is_requested {
+            // Its wait has nothing to write.
+            handle.engine().spare_poll();
+        }
+    }
+    joined.is_some()
 }
 
 /// Checks that a communication call is legal and inside the window, and takes and queues it; leaves it when no element is
@@ -177,7 +172,7 @@ fn post_once(
         && window.only_uses(Call::Operation(target))
         && check_range(handle, target, call, op).is_ok()
     {
-        post(state, window, &**channel, target, waiting, call)?;
+        post(state, window, &mut **channel, target, waiting, call)?;
         if window.is_active() {
             windows.note_active(handle.shared().id);
         }
@@ -197,93 +192,36 @@ fn post_once(
             *waiting = None;
             Ok(())
         }
-        Ok(()) => post(state, window, &**channel, target, waiting, call),
+        Ok(()) => post(state, window, &mut **channel, target, waiting, call),
     }
 }
 
-/// Whether a store that a call waits for by itself has left, and so is complete.
-pub(super) fn leaves_at_once(handle: &Window, target: Rank, op: &Operation) -> bool {
-    Small::of(op).is_some_and(|small| {
-        let send = |core: &mut Core| {
-            operations(handle, core, |channel, state, window| {
-                eager::send_at_once(channel, state, window, handle.shared(), target, &small)
-            })
-        };
-        joins_stream(handle, target, &small, send)
-    })
-}
-
-/// Whether a store that a call waits for by itself has joined a stream of such stores, or `otherwise` has
-/// seen to it, and so is complete.
-fn joins_stream(
-    handle: &Window,
-    target: Rank,
-    small: &Small,
-    otherwise: impl FnOnce(&mut Core) -> bool,
-) -> bool {
-    let (has_joined, is_complete, is_pack_full) = handle.engine().with(|core| {
-        let has_joined = operations(handle, core, |channel, state, window| {
-            stream::take(channel, state, window, handle.shared(), target, small)
-        });
-        let is_complete = has_joined || otherwise(core);
-        (has_joined, is_complete, std::mem::take(&mut core.state.is_pack_full))
-    });
-    if is_pack_full {
-        // The target can begin on it while the next is being filled.
-        handle.engine().poll();
-    } else if has_joined {
-        // Its wait has nothing to write.
-        handle.engine().spare_poll();
-    }
-    is_complete
-}
-
-/// [`joins_stream`] while there is a pack: the fast path of such a stream, for a call that has not begun for an observer.
-#[inline]
-pub(super) fn joins_with_request(handle: &Window, target: Rank, small: Option<&Small>) -> bool {
-    handle.has_pack()
-        && small
-            .filter(|_| !handle.engine().observation().is_on())
-            .is_some_and(|small| joins_stream(handle, target, small, |_| false))
-}
-
-/// Looks at the window, of which nothing but operations changes; `false` when it is gone.
-#[inline]
-fn with_operations(
-    handle: &Window,
-    change: impl FnOnce(&mut dyn Channel, &mut State, &mut WindowState) -> bool,
-) -> bool {
-    handle.engine().with(|core| operations(handle, core, change))
-}
-
-/// Makes a call that fetches: it leaves now, or is queued as soon as there is an element for it.
+/// Queues the operation as soon as there is an element for it.
 #[cold]
-pub(super) fn post_fetch(handle: &Window, target: Rank, call: &'static str, fetch: FetchCall) -> Result<()> {
-    let _call = handle.trace(call, Some(target));
-    if fetches_at_once(handle, target, &fetch) {
-        return Ok(());
-    }
-    post_or_wait(handle, target, call, || Operation::from(&fetch))
-}
-
-/// [`post_fetch`] that answers `false` instead of waiting for an element.
-pub(super) fn try_post_fetch(
+fn post_when_possible(
     handle: &Window,
     target: Rank,
     call: &'static str,
-    fetch: FetchCall,
-) -> Result<bool> {
-    if fetches_at_once(handle, target, &fetch) {
-        return Ok(true);
-    }
-    try_post(handle, target, call, Operation::from(&fetch)).map(|rest| rest.is_none())
-}
-
-fn fetches_at_once(handle: &Window, target: Rank, fetch: &FetchCall) -> bool {
-    !handle.shared().node_targets.is_empty()
-        && with_operations(handle, |channel, state, window| {
-            fetch::send(channel, state, window, handle.shared(), target, fetch)
-        })
+    mut rest: Option<Operation>,
+) -> Result<()> {
+    let describe = |_: &_| {
+        let window = handle.engine().observation().describe_window(handle.shared().id);
+        format!("earlier operations to end, to make room for one on rank {target} ({window})").into()
+    };
+    handle.engine().wait(call, &describe, &mut |core| {
+        let Core { channel, state, windows, .. } = core;
+        let Some(mut context) = windows.borrow(state, handle.shared().id) else { return Err(gone(call)) };
+        let (state, window) = context.split();
+        // Only what this attempt gave the engine to do keeps the caller from sleeping.
+        let needed_issue = std::mem::replace(&mut window.needs_issue, false);
+        let posted = window
+            .check_open(call)
+            .and_then(|()| post(state, window, &mut **channel, target, &mut rest, call));
+        state.needs_step |= window.needs_issue;
+        window.needs_issue |= needed_issue;
+        posted?;
+        Ok(rest.is_none().then_some(()))
+    })
 }
 
 fn check_operation(
@@ -328,24 +266,6 @@ fn check_range(handle: &Window, target: Rank, call: &'static str, op: &Operation
     outside.map_or(Ok(()), |range| Err(range.into_error(call, target)))
 }
 
-/// Queues an operation whose target waits for it, while the caller may compute for long: it leaves with the call.
-pub(super) fn post_at_once(handle: &Window, target: Rank, call: &'static str, op: Operation) -> Result<()> {
-    let mut rest = Some(op);
-    let has_left = handle.engine().with_sending(|core| {
-        post_once(handle, core, target, call, &mut rest)?;
-        Ok(rest.is_none() && issue(core, handle.id(), target))
-    })?;
-    if has_left {
-        handle.poll_throttled();
-        return Ok(());
-    }
-    if let Some(op) = rest {
-        post_or_wait(handle, target, call, || op)?;
-    }
-    handle.engine().poll();
-    Ok(())
-}
-
 /// Issues what may leave of a window; says whether nothing is left for a target. What is left may need a packet that has come already.
 fn issue(core: &mut Core, id: WindowId, target: Rank) -> bool {
     let Core { channel, state, windows, .. } = core;
@@ -360,13 +280,16 @@ fn issue(core: &mut Core, id: WindowId, target: Rank) -> bool {
     !window.needs_issue && target.is_none_or(|key| pools.targets[key].pending.is_empty())
 }
 
-/// Changes operations of a window, and what a step has to do for it; `false` when it is gone.
+/// Changes operations of a window, and what a step has to do for it; nothing when it is gone.
 #[inline]
-fn operations(
+fn on_fast_path<T>(
     of: &Window,
     core: &mut Core,
-    change: impl FnOnce(&mut dyn Channel, &mut State, &mut WindowState) -> bool,
-) -> bool {
-    let Core { channel, state, windows, .. } = core;
-    windows.operate(of.shared().id, |window| Some(change(&mut **channel, state, window))).unwrap_or(false)
+    rank: Rank,
+    change: impl FnOnce(FastPath<'_>) -> Option<T>,
+) -> Option<T> {
+    let (Core { channel, state, windows, .. }, shared) = (core, &**of.shared());
+    windows.operate(shared.id, |window| {
+        change(FastPath { channel: &mut **channel, state, window, shared, rank })
+    })
 }

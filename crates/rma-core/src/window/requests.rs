@@ -9,7 +9,7 @@
 //! given up.
 
 use super::dynamic::{Detaching, regions};
-use super::queue::{joins_with_request, post_or_wait};
+use super::queue::operation;
 use super::scattered::{self, Mode, Outcome};
 use super::sync_call::{CallContext, begin};
 use super::typed::{Destination, Origin, TargetArea};
@@ -18,14 +18,11 @@ use crate::engine::Engine;
 use crate::epoch::{Assert, Call, Caller, Epoch, LockKind, Reach};
 use crate::error::{Error, ErrorClass, Result};
 use crate::host::{Awaited, Need};
-use crate::ids::{Disp, Rank, WindowId};
-use crate::kernel::{Kernel, ReduceOp};
-use crate::mem::ReadSpan;
-use crate::origin::pack::Small;
+use crate::ids::{Rank, WindowId};
+use crate::kernel::ReduceOp;
 use crate::state::gone;
 use crate::sync::{SyncStep, WaitSync};
 use crate::table::{Operation, Signal};
-use crate::wire::Store;
 use std::sync::Arc;
 
 /// An operation under way that can be waited for. Dropping it leaves the operation to its epoch.
@@ -165,18 +162,6 @@ requests! {
 }
 
 impl Window {
-    /// [`Window::rput`], where it is nothing but a copy into a pack of others; says whether it has been done, and is complete.
-    pub fn rput_joins(&self, origin: ReadSpan, target: Rank, disp: Disp) -> bool {
-        joins_with_request(self, target, Small::new(Store::Put, disp, origin).as_ref())
-    }
-
-    /// [`Window::raccumulate`] of one element, likewise.
-    pub fn raccumulate_joins(&self, origin: ReadSpan, kernel: Kernel, target: Rank, disp: Disp) -> bool {
-        kernel.op().is_accumulate()
-            && origin.len() == kernel.ty().size()
-            && joins_with_request(self, target, Small::new(Store::Accumulate(kernel), disp, origin).as_ref())
-    }
-
     /// The steps of [`Window::fence`].
     ///
     /// # Errors
@@ -351,11 +336,11 @@ pub(crate) fn try_requested(
 }
 
 /// Queues an operation and waits for its end.
-pub(super) fn carry_out(handle: &Window, call: &'static str, target: Rank, mut op: Operation) -> Result<()> {
-    let signal = Arc::<Signal>::default();
-    op = op.signalling(Arc::clone(&signal));
-    post_or_wait(handle, target, call, || op)?;
-    OperationRequest { signal: Some(signal), ..ended(handle, call, target) }.wait()
+pub(super) fn carry_out(handle: &Window, call: &'static str, target: Rank, op: Operation) -> Result<()> {
+    match operation(handle, target, call, op, Mode::REQUEST)? {
+        Outcome::Posted(signal) => OperationRequest { signal, ..ended(handle, call, target) }.wait(),
+        Outcome::Done | Outcome::Full => Ok(()),
+    }
 }
 
 fn ended(handle: &Window, call: &'static str, target: Rank) -> OperationRequest {

@@ -3,7 +3,7 @@
 //! The public forms, and what their callers promise, are in [`super::communicate`] and [`super::requests`].
 
 use super::Window;
-use super::queue::{leaves_at_once, post_at_once, post_or_wait, try_post};
+use super::queue::operation;
 use super::typed::{Destination, Origin, TargetArea, check_sizes, kernel, returns_values};
 use crate::control::{Note, OperationKind};
 use crate::datatype::{Gather, Layout, Scatter};
@@ -30,6 +30,25 @@ impl Mode {
     pub(crate) const TRY: Self = Self { waits: false, ..Self::WAIT };
     pub(crate) const REQUEST: Self = Self { is_requested: true, ..Self::WAIT };
     pub(crate) const TRY_REQUEST: Self = Self { waits: false, ..Self::REQUEST };
+
+    /// Whether the call waits for an operation element.
+    pub(super) fn waits(self) -> bool {
+        self.waits
+    }
+
+    /// Whether it makes a signal of the operation's end.
+    pub(super) fn is_requested(self) -> bool {
+        self.is_requested
+    }
+
+    pub(super) fn notice(self) -> Option<Notice> {
+        self.notice
+    }
+
+    /// Whether the operation leaves with its call: the target waits for it, and the caller may compute for long.
+    pub(super) fn leaves(self) -> bool {
+        self.waits && self.notice.is_some()
+    }
 
     pub(crate) fn notifying(self, notice: Notice) -> Self {
         Self { notice: Some(notice), ..self }
@@ -80,7 +99,7 @@ pub(crate) unsafe fn put(
         return Ok(Outcome::Done);
     }
     let op = Operation::new(OpKind::Put, area.disp, to.size(), from.into_owned(), OpResult::NONE);
-    submit(handle, target, CALL, op.on_layout(to.clone()), mode)
+    operation(handle, target, CALL, op.on_layout(to.clone()), mode)
 }
 
 /// The whole of [`Window::get_typed`].
@@ -109,7 +128,7 @@ pub(crate) unsafe fn get(
         return Ok(Outcome::Done);
     }
     let op = Operation::new(OpKind::Get, area.disp, from.size(), OpData::NONE, to.into_owned());
-    submit(handle, target, CALL, op.on_layout(from.clone()), mode)
+    operation(handle, target, CALL, op.on_layout(from.clone()), mode)
 }
 
 /// The whole of [`Window::accumulate_typed`].
@@ -149,7 +168,7 @@ pub(crate) unsafe fn accumulate(
     }
     let kind = OpKind::Accumulate(kernel);
     let op = Operation::new(kind, area.disp, to.size(), from.into_owned(), OpResult::NONE);
-    submit(handle, target, CALL, op.on_layout(to.clone()), mode)
+    operation(handle, target, CALL, op.on_layout(to.clone()), mode)
 }
 
 /// The whole of [`Window::get_accumulate`].
@@ -195,7 +214,7 @@ pub(crate) unsafe fn get_accumulate(
     }
     let data = from.map_or(OpData::NONE, |from| OpData::from(from.into_owned()));
     let op = Operation::new(OpKind::GetAccumulate(kernel), area.disp, to.size(), data, old.into_owned());
-    submit(handle, target, CALL, op.on_layout(to.clone()), mode)
+    operation(handle, target, CALL, op.on_layout(to.clone()), mode)
 }
 
 /// Notes that the process is changing the bytes of a layout, which lies within the window.
@@ -208,33 +227,4 @@ fn note<'a>(
 ) -> Note<'a> {
     let (start, len) = mapped.extent(disp, layout);
     handle.shared().domain(mapped).note_range(kind, start, len)
-}
-
-/// Queues the operation of a call; a store with a request may have ended at once.
-pub(crate) fn submit(
-    handle: &Window,
-    target: Rank,
-    call: &'static str,
-    mut op: Operation,
-    Mode { waits, is_requested, notice }: Mode,
-) -> Result<Outcome> {
-    let _call = waits.then(|| handle.trace(call, Some(target)));
-    if let Some(notice) = notice {
-        op = op.notifying(notice);
-    } else if is_requested && leaves_at_once(handle, target, &op) {
-        return Ok(Outcome::Done);
-    }
-    let signal = is_requested.then(Arc::<Signal>::default);
-    if let Some(signal) = &signal {
-        op = op.signalling(Arc::clone(signal));
-    }
-    if !waits {
-        let rest = try_post(handle, target, call, op)?;
-        return Ok(rest.map_or(Outcome::Posted(signal), |_| Outcome::Full));
-    }
-    match notice {
-        Some(_) => post_at_once(handle, target, call, op)?,
-        None => post_or_wait(handle, target, call, || op)?,
-    }
-    Ok(Outcome::Posted(signal))
 }

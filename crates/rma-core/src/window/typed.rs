@@ -2,14 +2,15 @@
 //! (MPI 3.1 §11.3).
 
 use super::Window;
-use super::queue::post_fetch;
+use super::queue::fetch;
+use super::scattered::Mode;
 use crate::control::OperationKind;
 use crate::datatype::{BasicType, Datatype};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use crate::mem::{ReadSpan, WriteSpan};
-use crate::origin::fetch::{FetchCall, OPERAND_BYTES};
+use crate::table::{FetchCall, OPERAND_BYTES};
 
 /// Elements in the caller's memory that a call reads.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +61,8 @@ pub(super) fn get_accumulate_elements(
         return Err(Error::new(ErrorClass::Count, CALL, cause));
     }
     let Some(mapped) = handle.direct(target, CALL, result.len()) else {
-        return post_fetch(handle, target, CALL, FetchCall::accumulate(origin, result, kernel, disp));
+        let call = FetchCall::accumulate(origin, result, kernel, disp);
+        return fetch(handle, target, CALL, &call, Mode::WAIT).map(|_| ());
     };
     let _pin = mapped.pin();
     let place = mapped.locate(disp, result.len() as u64);

@@ -55,8 +55,8 @@ impl Aim {
 #[inline(never)]
 #[allow(improper_ctypes_definitions)] // called from here alone, for its registers
 pub(super) extern "C-unwind" fn put<N: Named>(from: ReadSpan, rank: Rank, disp: Disp, win: MPI_Win) -> c_int {
-    let has_joined =
-        find(win).is_some_and(|window| window.inner.has_pack() && window.inner.put_joins(from, rank, disp));
+    let has_joined = find(win)
+        .is_some_and(|window| window.inner.has_pack() && window.inner.put_coalesces(from, rank, disp, false));
     if has_joined {
         return 0;
     }
@@ -129,7 +129,8 @@ pub(super) extern "C-unwind" fn accumulate<N: Named>(
 ) -> c_int {
     if let Some(kernel) = Kernel::new(aim.op, aim.basic) {
         let joins = |window: &Win| {
-            window.inner.has_pack() && window.inner.accumulate_joins(from, kernel, aim.rank(), disp)
+            window.inner.has_pack()
+                && window.inner.accumulate_coalesces(from, kernel, aim.rank(), disp, false)
         };
         let runs =
             || find_cached(win).is_some_and(|path| path.try_accumulate_run(from, kernel, aim.rank(), disp));

@@ -432,7 +432,7 @@ pub(super) fn put_joins_with_request<C: Wide>(
     let from = origin.address.readable_at_all(len)?;
     // A full pack is sent, by a system call.
     let _uncancelled = Uncancelled::begin();
-    ended_by(request, || window.inner.rput_joins(from, rank, disp).then_some(()))
+    ended_by(request, || window.inner.put_coalesces(from, rank, disp, true).then_some(()))
 }
 
 /// `MPI_Raccumulate` of one element, likewise.
@@ -449,7 +449,7 @@ pub(super) fn accumulate_joins_with_request<C: Wide>(
     let (kernel, (rank, disp)) = (Kernel::new(op, basic)?, target.place()?);
     let from = origin.address.readable_at_all(dense_size(target.datatype))?;
     let _uncancelled = Uncancelled::begin();
-    ended_by(request, || window.inner.raccumulate_joins(from, kernel, rank, disp).then_some(()))
+    ended_by(request, || window.inner.accumulate_coalesces(from, kernel, rank, disp, true).then_some(()))
 }
 
 /// A request for what is complete as `operate` returns; `None` when that has done nothing.

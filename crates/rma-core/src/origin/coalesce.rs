@@ -1,82 +1,34 @@
-//! Packing: many small stores to one target leave as one packet.
+//! Coalescing: small stores to one target share a packet, a pack.
 //!
-//! The packets of a short epoch are counted one by one, and lock, flush and unlock ride on them; a stream of stores is worth
-//! more as few long packets. So a pack begins when `RMA_PACK_FROM` operations to a target wait, and takes in the stores that
-//! wait at the end of the line. Later ones join it without an element of their own, and without asking again what is legal:
-//! a pack is joined only while nothing was posted behind it and no call has pushed it, and every call that ends an epoch,
-//! and every flush, pushes what was posted before. Stores with requests have a part in this only as a stream ([`super::stream`]).
+//! A pack takes in the stores that wait at the end of the line when it begins ([`super::decide`] says when). Later ones join it without
+//! an element of their own, and without asking again what is legal: a pack is joined only while nothing was posted behind it and no call
+//! has pushed it, and every call that ends an epoch, and every flush, pushes what was posted before. What joins is copied, so a store
+//! with a request is complete at the origin.
 
 use crate::channel::Channel;
-use crate::ids::{Disp, Rank};
-use crate::mem::ReadSpan;
+use crate::ids::{Disp, Peer, Rank};
 use crate::pool::PoolKey;
-use crate::state::{MAX_HEAD, Packing, Pools, Shared, ShortStore, State, WindowState};
-use crate::table::{OpArea, OpData, OpKind, OpList, OpResult, Operation, Pack};
-use crate::wire::{PACK_ENTRY_LEN, Store};
+use crate::state::{MAX_HEAD, Packing, Pools, Shared, State, WindowState};
+use crate::table::{OpData, OpKind, OpList, OpResult, Operation, Pack, SmallStore};
+use crate::wire::PACK_ENTRY_LEN;
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Longest store that may be packed: the copy of more costs about what a packet does.
 const MOST_DATA: usize = 256;
-/// Longest small store: an element of the pool costs more than the rest of it.
-const SMALL: usize = 1024;
 /// Longest pack: the target can begin on the first while the next is being filled.
 const MOST_BYTES: usize = 8192;
 /// Lines of more than so many times `RMA_PACK_FROM` operations are left as they are.
 const LONG_LINE: u64 = 4;
 
-/// A contiguous store that may leave eagerly ([`super::eager`]), or, a short one, be packed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Small {
-    pub(super) store: Store,
-    pub(super) disp: Disp,
-    pub(super) data: ReadSpan,
-}
-
-impl Small {
-    /// The store, if it is small enough.
-    #[inline]
-    pub(crate) fn new(store: Store, disp: Disp, data: ReadSpan) -> Option<Self> {
-        ((1..=SMALL).contains(&data.len())).then_some(Self { store, disp, data })
-    }
-
-    /// What a packet of its own carries.
-    pub(super) fn as_run(&self) -> ShortStore {
-        let Self { store, disp, data } = *self;
-        ShortStore { store, disp, run: 0, data }
-    }
-
-    fn may_be_packed(&self) -> bool {
+impl SmallStore {
+    pub(super) fn may_be_packed(&self) -> bool {
         self.data.len() <= MOST_DATA
-    }
-
-    /// Whether the store lies within the target's window, as far as this process knows.
-    pub(super) fn is_inside(&self, shared: &Shared, rank: Rank) -> bool {
-        self.start(shared, rank).is_some()
-    }
-
-    /// What a queued operation stores, if it is small, in no packet, and waited for by no call of its own.
-    pub(crate) fn of(op: &Operation) -> Option<Self> {
-        let store = match op.kind {
-            OpKind::Put => Store::Put,
-            OpKind::Accumulate(kernel) => Store::Accumulate(kernel),
-            OpKind::Get
-            | OpKind::FetchOp(_)
-            | OpKind::GetAccumulate(_)
-            | OpKind::CompareSwap(_)
-            | OpKind::Pack
-            | OpKind::Unfinished => return None,
-        };
-        let (OpData::Run(data), OpArea::Run(0), false, 0) = (&op.data, op.area(), op.is_awaited(), op.sent)
-        else {
-            return None;
-        };
-        Self::new(store, op.disp, *data)
     }
 
     /// The first byte at the target, if the origin knows it; `None` when the store is outside the window.
     #[inline]
-    fn start(&self, shared: &Shared, rank: Rank) -> Option<Option<u64>> {
+    pub(super) fn start(&self, shared: &Shared, rank: Rank) -> Option<Option<u64>> {
         shared.start_of(rank, self.disp, self.data.len())
     }
 
@@ -87,12 +39,12 @@ impl Small {
 }
 
 /// Adds a store to the pack that waits for more of them, if there is one for this target and it has room.
-pub(crate) fn join(
+pub(super) fn join(
     pools: &mut Pools,
     window: &mut WindowState,
     shared: &Shared,
     rank: Rank,
-    small: &Small,
+    small: &SmallStore,
 ) -> bool {
     let Some(mut packing) = window.packing else { return false };
     if packing.rank != rank {
@@ -138,15 +90,16 @@ pub(super) fn begin(
     let Pools { ops, targets } = &mut state.pools;
     let target = &mut targets[key];
     let rank = target.rank;
-    let room = channel.capabilities_for(target.peer).max_packet - MAX_HEAD;
-    let Some(newest) = Small::of(op).filter(Small::may_be_packed) else { return };
-    let needs = |small: &Small| PACK_ENTRY_LEN + small.data.len();
-    let mut left = match room.min(MOST_BYTES).checked_sub(needs(&newest)) {
+    let room = room(channel, target.peer);
+    let Some(newest) = SmallStore::of(op).filter(SmallStore::may_be_packed) else { return };
+    let needs = |small: &SmallStore| PACK_ENTRY_LEN + small.data.len();
+    let mut left = match room.checked_sub(needs(&newest)) {
         Some(left) if newest.start(&window.shared, rank).is_some() => left,
         _ => return,
     };
-    let may_be_taken =
-        |op: &Operation| Small::of(op).filter(|small| op.order > target.push_to && small.may_be_packed());
+    let may_be_taken = |op: &Operation| {
+        SmallStore::of(op).filter(|small| op.order > target.push_to && small.may_be_packed())
+    };
     let line = match target.pending.tail().map(|key| &ops[key]) {
         // A pack that is full, or nothing.
         Some(Operation { kind: OpKind::Pack, .. }) | None => SmallVec::<[PoolKey; 64]>::new(),
@@ -155,14 +108,14 @@ pub(super) fn begin(
         Some(_) if target.pending.len() > LONG_LINE * state.config.pack_from => return,
         Some(_) => target.pending.iter(ops).collect(),
     };
-    let mut taken = SmallVec::<[(PoolKey, Small); 64]>::new();
+    let mut taken = SmallVec::<[(PoolKey, SmallStore); 64]>::new();
     for key in line.iter().rev() {
         let Some(small) = may_be_taken(&ops[*key]) else { break };
         let Some(rest) = left.checked_sub(needs(&small)) else { break };
         left = rest;
         taken.push((*key, small));
     }
-    let mut pack = Pack::new(room.min(MOST_BYTES));
+    let mut pack = Pack::new(room);
     if !taken.is_empty() {
         target.pending = OpList::default();
         line[..line.len() - taken.len()].iter().for_each(|key| target.pending.push_back(ops, *key));
@@ -182,9 +135,14 @@ pub(super) fn begin(
     *op = packed;
 }
 
-/// A pack of this store alone, if it may be packed, where packets have so much room besides a head.
-pub(super) fn of_one(shared: &Shared, rank: Rank, small: &Small, room: usize) -> Option<Operation> {
-    let mut pack = Pack::new(room.min(MOST_BYTES));
+/// Most bytes of a pack to a peer.
+pub(super) fn room(channel: &dyn Channel, peer: Peer) -> usize {
+    (channel.capabilities_for(peer).max_packet - MAX_HEAD).min(MOST_BYTES)
+}
+
+/// A pack of this store alone, if it may be packed, where packs have so much room.
+pub(super) fn of_one(shared: &Shared, rank: Rank, small: &SmallStore, room: usize) -> Option<Operation> {
+    let mut pack = Pack::new(room);
     (small.may_be_packed() && small.add_to(&mut pack, shared, rank)).then(|| operation(small.disp, pack))
 }
 
