@@ -1,5 +1,5 @@
-//! Epochs of start that reach one rank of the node whose memory is its own: the only store of an epoch leaves with the word of complete,
-//! without an element of the operation table, and what is more than that takes the slow path with the same result.
+//! Epochs of start that reach one rank of the node whose memory is its own: the only store of an epoch leaves with the word of
+//! complete, and what is more than that takes the slow path with the same result.
 
 use super::own_memory::{ELEMENTS, NarrowLane, one_more, slow_answers};
 use rma_core::epoch::{Assert, LockKind::Exclusive};

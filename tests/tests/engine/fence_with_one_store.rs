@@ -1,5 +1,5 @@
-//! Fences of two ranks of a node whose memory is their own: the word of a fence leaves with the only store of its epoch, without an
-//! element of the operation table, and what is more than that takes the slow path with the same result.
+//! Fences of two ranks of a node whose memory is their own: the word of a fence leaves with the only store of its epoch, and what is
+//! more than that takes the slow path with the same result.
 
 use super::own_memory::{ELEMENTS, NarrowLane, one_more, slow_answers};
 use rma_core::epoch::{Assert, LockKind::Exclusive};

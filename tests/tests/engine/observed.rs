@@ -107,3 +107,30 @@ fn the_same_packets_leave_with_an_observer_and_without() {
         assert_eq!([count("put"), count("accumulate"), count("get"), count("fetch_and_op")], [11, 40, 1, 1]);
     }
 }
+
+/// A stream of stores, each of which first tries to join the pack that waits, as calls from C do.
+fn stream(world: &Stepped) -> (usize, [Counters; 2]) {
+    let ranks = world.allocate(256);
+    let (origin, to, mut joined) = (&ranks[0], Rank(1), 0);
+    world.finish(origin, "lock", origin.begin_lock(Shared, to, Assert::NONE).unwrap()).unwrap();
+    for at in 0..100 {
+        let (value, disp) = (from(&VALUES[at % 40..=at % 40]), Disp(2 * at as u64));
+        if origin.has_pack() && origin.put_coalesces(value, to, disp, false) {
+            joined += 1;
+        } else {
+            origin.put(value, to, disp).unwrap();
+        }
+    }
+    world.finish(origin, "unlock", origin.begin_unlock(to).unwrap()).unwrap();
+    (joined, [0, 1].map(|rank| world.engine(rank).counters()))
+}
+
+#[test]
+fn stores_join_packs_with_an_observer_too_and_each_is_heard_of() {
+    let (setup, calls) = (Setup::packets(2), Arc::new(Calls::default()));
+    let observer: Arc<dyn Observer> = calls.clone();
+    let plain = stream(&Stepped::new(&setup, 5));
+    assert_eq!(plain, stream(&Stepped::observed(&setup, 5, &observer)));
+    assert!(plain.0 > 50, "{} of 100 stores have joined others", plain.0);
+    assert_eq!(calls.0.lock().unwrap().iter().filter(|call| **call == "put").count(), 100);
+}

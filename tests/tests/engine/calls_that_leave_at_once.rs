@@ -1,5 +1,4 @@
-//! Eager issue: fetches, and stores with a request, on a rank of the node leave within their call (`rma-core`, `origin/fetch.rs`,
-//! `origin/eager.rs`).
+//! Fetches, and stores with a request, on a rank of the node leave within their call (`rma-core`, `origin/submit.rs`).
 
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::epoch::{Assert, LockKind::Exclusive, LockKind::Shared};
