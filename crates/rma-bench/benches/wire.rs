@@ -5,7 +5,8 @@ use rma_core::datatype::BasicType;
 use rma_core::ids::{Disp, RequestId, Sequence, WindowId};
 use rma_core::kernel::{Kernel, ReduceOp};
 use rma_core::wire::{
-    Area, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind, check_header,
+    Area, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind, TargetPlace,
+    check_header,
 };
 use std::hint::black_box;
 
@@ -19,7 +20,7 @@ fn request(kind: RequestKind) -> Request {
 }
 
 fn wire(criterion: &mut Criterion) {
-    let place = || Place { disp: Disp(4711), area: Area::Run { offset: 0 } };
+    let place = || TargetPlace { disp: Disp(4711), area: Area::Run { offset: 0 } };
     let reply_to = RequestId { index: 5, generation: 9 };
     let kernel = Kernel::new(ReduceOp::Sum, BasicType::U64).expect("a sum of integers is legal");
     let requests = [

@@ -190,10 +190,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// One pointer wide, so that the success path of a hot call stays in registers.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<Details>);
 
 #[derive(Clone, PartialEq, Eq)]
-struct Inner {
+struct Details {
     class: ErrorClass,
     code: i32,
     call: &'static str,
@@ -208,7 +208,7 @@ impl Error {
     #[cold]
     pub fn new(class: ErrorClass, call: &'static str, cause: impl Into<String>) -> Self {
         let (code, cause) = (class as i32, cause.into());
-        Self(Box::new(Inner { class, code, call, cause, rank: None, limit: None, window: None }))
+        Self(Box::new(Details { class, code, call, cause, rank: None, limit: None, window: None }))
     }
 
     /// A rank that is outside of its group; `argument` names what was given.

@@ -43,14 +43,14 @@ pub(crate) trait InChild: Send + Sync {
 
 /// While it lives, the state is barred in forked children.
 #[derive(Debug)]
-pub(crate) struct Kept(Option<usize>);
+pub(crate) struct BarredInChild(Option<usize>);
 
 /// Has the state barred in forked children, where they are watched for.
-pub(crate) fn keep(state: Weak<dyn InChild>) -> Kept {
-    Kept(WATCH.get().map(|()| KEPT.lock().insert(state)))
+pub(crate) fn keep(state: Weak<dyn InChild>) -> BarredInChild {
+    BarredInChild(WATCH.get().map(|()| KEPT.lock().insert(state)))
 }
 
-impl Drop for Kept {
+impl Drop for BarredInChild {
     fn drop(&mut self) {
         if !is_child() {
             let _state = self.0.and_then(|place| KEPT.lock().try_remove(place));

@@ -107,7 +107,7 @@ impl Waited {
 /// Elements of the pools that are in use, and the most that were at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Elements {
+pub struct ElementCounts {
     /// Operation elements in use: operations that are queued or not complete.
     pub ops: u32,
     /// The most of them at once.

@@ -8,7 +8,7 @@ use crate::pointer::{In, Out};
 use crate::window::WINDOWS;
 use rma_ch_c::{Versioned, bad};
 use rma_core::Result;
-use rma_core::stats::{Counters, Elements};
+use rma_core::stats::{Counters, ElementCounts};
 use std::ffi::CString;
 use std::sync::OnceLock;
 
@@ -43,9 +43,9 @@ entry! {
     }
 }
 
-fn elements_of(elements: &Elements, place: Out<CElements>) -> Result<()> {
+fn elements_of(elements: &ElementCounts, place: Out<CElements>) -> Result<()> {
     let size = In::from(place.address()).sized("elements")?.size;
-    let Elements { ops, most_ops, targets, most_targets, .. } = *elements;
+    let ElementCounts { ops, most_ops, targets, most_targets, .. } = *elements;
     place.needed("elements")?.set_sized(CElements { size, ops, most_ops, targets, most_targets });
     Ok(())
 }

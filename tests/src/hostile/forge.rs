@@ -6,7 +6,7 @@ use rma_core::datatype::{BasicType, Layout, Loop};
 use rma_core::ids::{Disp, RequestId, Sequence, WindowId};
 use rma_core::kernel::{CompareAndSwap, Kernel, ReduceOp};
 use rma_core::wire::{
-    Area, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind, Store,
+    Area, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind, Store, TargetPlace,
 };
 
 /// Packets that are remembered to be sent again.
@@ -178,11 +178,11 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
         }
     }
 
-    fn place(&mut self) -> Place {
+    fn place(&mut self) -> TargetPlace {
         let disp = Disp(if self.below(4) == 0 { self.number() } else { self.below(40) });
         if self.below(3) > 0 {
             let offset = if self.below(4) == 0 { self.number() } else { self.below(16) };
-            return Place::run(disp, offset);
+            return TargetPlace::run(disp, offset);
         }
         let loops = (0..self.below(4))
             .map(|_| Loop {
@@ -200,9 +200,9 @@ impl<C: FnMut(u64) -> u64> Forge<C> {
         match layout {
             Some(layout) if layout.size() > 0 => {
                 let from = self.below(layout.size());
-                Place { disp, area: Area::Shape { layout: Box::new(layout), from } }
+                TargetPlace { disp, area: Area::Shape { layout: Box::new(layout), from } }
             }
-            _ => Place::run(disp, 0),
+            _ => TargetPlace::run(disp, 0),
         }
     }
 

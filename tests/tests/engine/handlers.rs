@@ -11,7 +11,7 @@ use rma_core::host::Group;
 use rma_core::ids::{Disp, Peer, Rank, Sequence, WindowId};
 use rma_core::progress::Upper;
 use rma_core::window::{Window, WindowSpec};
-use rma_core::wire::{Place, Protocol, Request, RequestFlags, RequestKind, header};
+use rma_core::wire::{Protocol, Request, RequestFlags, RequestKind, TargetPlace, header};
 use rma_tests::world::{Setup, local};
 use std::sync::{Arc, Mutex};
 
@@ -214,7 +214,7 @@ fn an_answer_that_found_no_room_leaves_when_there_is_some() {
 fn a_store_to_a_window_that_its_sender_has_no_part_in_is_refused() {
     let scene = Scene::new(&Setup::packets(2));
     let window = scene.window.id();
-    let kind = RequestKind::Put(Place::run(Disp(1), 0));
+    let kind = RequestKind::Put(TargetPlace::run(Disp(1), 0));
     let request = Request { window, flags: RequestFlags::ACK, sequence: Sequence(1), kind };
     let why = scene.refusal(&request, &[1; 8]);
     assert!(why.contains("outside the window's group"), "{why}");

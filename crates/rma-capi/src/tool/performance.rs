@@ -9,7 +9,7 @@ use crate::{process, window};
 use rma::config::Configuration;
 use rma_core::Engine;
 use rma_core::channel::Usage;
-use rma_core::stats::{Counters, Elements};
+use rma_core::stats::{Counters, ElementCounts};
 use std::ffi::c_int;
 use std::sync::OnceLock;
 
@@ -25,7 +25,7 @@ pub(crate) struct Variable {
 }
 
 /// Where a number of elements is read.
-type OfElements = fn(&Elements) -> u32;
+type OfElements = fn(&ElementCounts) -> u32;
 /// Where a number of what the channels hold is read.
 type OfUsage = fn(&Usage) -> usize;
 

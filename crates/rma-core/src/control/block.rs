@@ -8,16 +8,16 @@ use super::bulk::{Bulk, clear_announcements};
 use super::cells::Stand;
 use super::exclusion::UnalignedExclusion;
 use super::layout::{ControlShape, Fields};
-use super::lock::{Attempt, Grant, Lock, NotHeld, Wake};
+use super::lock::{Attempt, BlockLock, Grant, NotHeld, Wake};
 use super::marks::Marks;
 use super::meeting;
-use super::notes::{Notes, Slot, name_of};
+use super::notes::{NoteSlot, Notes, name_of};
 use super::recovery::OfEngine;
 use super::shim::AtomicU64;
 use super::shim::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::state::{Holder, LockRequest, LockState};
 use super::ticket::Ticket;
-use super::unfinished::{List, Unfinished};
+use super::unfinished::{Unfinished, UnfinishedList};
 use crate::host::Vitals;
 use crate::ids::{LockKind, Peer, Rank};
 use crate::mem::WriteSpan;
@@ -40,17 +40,17 @@ pub struct ControlBlock {
 
 /// One of the parts behind the fields, as long-lived as the block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part<T> {
+pub(super) struct BlockPart<T> {
     first: *const T,
     len: usize,
 }
 
 // SAFETY: as for `ControlBlock`: only types of atomics are in a part.
-unsafe impl<T: Sync> Send for Part<T> {}
+unsafe impl<T: Sync> Send for BlockPart<T> {}
 // SAFETY: as for `ControlBlock`.
-unsafe impl<T: Sync> Sync for Part<T> {}
+unsafe impl<T: Sync> Sync for BlockPart<T> {}
 
-impl<T> Part<T> {
+impl<T> BlockPart<T> {
     #[inline]
     pub(super) fn get(&self) -> &[T] {
         // SAFETY: `ControlBlock::part` has made it of bytes within the block, of which `ControlBlock::new` has checked alignment and
@@ -221,9 +221,9 @@ impl ControlBlock {
     }
 
     #[inline]
-    fn lock(&self) -> Lock<'_> {
+    fn lock(&self) -> BlockLock<'_> {
         let slots = self.slice(ControlShape::DIRECTORY_AT, self.shape.directory());
-        Lock { fields: &self.fields().lock, slots }
+        BlockLock { fields: &self.fields().lock, slots }
     }
 
     /// Takes the lock if that overtakes no other request (see [`LockRequest`]): one step on the lock word.
@@ -431,7 +431,7 @@ impl ControlBlock {
     }
 
     /// The words in which the owner's threads announce steps.
-    pub(super) fn announced(&self) -> Part<AtomicU64> {
+    pub(super) fn announced(&self) -> BlockPart<AtomicU64> {
         self.part(self.shape.announced_at(), self.shape.announcers())
     }
 
@@ -452,7 +452,7 @@ impl ControlBlock {
     }
 
     /// The slots in which the owner's threads note what they change.
-    pub(super) fn noted(&self) -> Part<Slot> {
+    pub(super) fn noted(&self) -> BlockPart<NoteSlot> {
         self.part(self.shape.notes_at(), self.shape.announcers())
     }
 
@@ -471,22 +471,22 @@ impl ControlBlock {
     }
 
     /// What dead processes have left on the owner's memory.
-    pub(crate) fn unfinished(&self) -> &List {
+    pub(crate) fn unfinished(&self) -> &UnfinishedList {
         &self.fields().unfinished
     }
 
     /// The part of so many elements that begins at this byte, as the shape says.
     #[inline]
-    fn part<T>(&self, at: usize, len: usize) -> Part<T> {
+    fn part<T>(&self, at: usize, len: usize) -> BlockPart<T> {
         debug_assert!(at + len * size_of::<T>() <= self.shape.control_len());
-        Part { first: self.fields.cast::<u8>().wrapping_add(at).cast(), len }
+        BlockPart { first: self.fields.cast::<u8>().wrapping_add(at).cast(), len }
     }
 
     /// The same, for as long as this view is borrowed.
     #[inline]
     fn slice<T>(&self, at: usize, len: usize) -> &[T] {
-        let Part { first, len } = self.part::<T>(at, len);
-        // SAFETY: as in `Part::get`.
+        let BlockPart { first, len } = self.part::<T>(at, len);
+        // SAFETY: as in `BlockPart::get`.
         unsafe { std::slice::from_raw_parts(first, len) }
     }
 

@@ -17,7 +17,7 @@
 //! what word and line hold of this process. The proof is in
 //! [`super::recovery`].
 
-use super::lock::{Attempt, Grant, Lock, NotHeld, Wake};
+use super::lock::{Attempt, BlockLock, Grant, NotHeld, Wake};
 use super::shim::AtomicU64;
 use super::shim::Ordering::{Acquire, Relaxed, Release};
 use super::state::{Holder, LockRequest};
@@ -66,7 +66,7 @@ pub(super) fn said(cell: &AtomicU64) -> Said {
 /// A lock, taken by a process in its own name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stand<'a> {
-    pub(super) lock: Lock<'a>,
+    pub(super) lock: BlockLock<'a>,
     /// This process's cell for it.
     pub(super) cell: &'a AtomicU64,
 }

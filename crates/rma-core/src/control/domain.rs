@@ -5,10 +5,10 @@
 //! meet on one element (see [`crate::kernel`]).
 
 use super::announcer;
-use super::block::{ControlBlock, Part};
+use super::block::{BlockPart, ControlBlock};
 use super::bulk::{CHUNK, Entry};
 use super::exclusion::UnalignedGuard;
-use super::notes::{Note, Notes, Slot, is_word, name_of};
+use super::notes::{Note, NoteSlot, Notes, is_word, name_of};
 use super::shim::AtomicU64;
 use super::state::Holder;
 use super::unfinished::OperationKind;
@@ -41,9 +41,9 @@ pub struct NodeDomain {
     /// The control blocks of all ranks that share the window.
     blocks: Box<[ControlBlock]>,
     /// Where this process announces, in its own block.
-    announced: Part<AtomicU64>,
+    announced: BlockPart<AtomicU64>,
     /// And where it notes.
-    noted: Part<Slot>,
+    noted: BlockPart<NoteSlot>,
     own: ControlBlock,
     holder: Holder,
     barriers: Barriers,

@@ -5,7 +5,7 @@
 //! holds this lock. Such elements are rare and the sections short, so there is one lock and no queue. The tag
 //! lets a survivor free what a dead process held.
 
-use super::layout::Line;
+use super::layout::CacheLine;
 use super::pause::take;
 use super::shim::{AtomicU64, Ordering};
 use super::state::Holder;
@@ -24,7 +24,7 @@ pub struct UnalignedGuard<'a> {
 }
 
 impl<'a> UnalignedExclusion<'a> {
-    pub(super) fn new(word: &'a Line<AtomicU64>, holder: Holder) -> Self {
+    pub(super) fn new(word: &'a CacheLine<AtomicU64>, holder: Holder) -> Self {
         Self { word: &word.0, holder }
     }
 

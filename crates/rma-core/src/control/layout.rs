@@ -12,9 +12,9 @@
 //!
 //! How long the parts behind the fields are is configured ([`ControlShape`]), but for the cells, of which each rank of the node has one.
 
-use super::notes::Slot;
+use super::notes::NoteSlot;
 use super::shim::AtomicU64;
-use super::unfinished::List;
+use super::unfinished::UnfinishedList;
 use crate::config::EngineConfig;
 
 /// Most words in which the threads of a process announce steps.
@@ -68,7 +68,7 @@ impl ControlShape {
 
     /// Bytes of control memory for one window at one target, without cells ([`super::cells`]).
     pub fn control_len(self) -> usize {
-        self.notes_at() + lines::<Slot>(self.announcers())
+        self.notes_at() + lines::<NoteSlot>(self.announcers())
     }
 
     /// The same on a node with so many ranks of the window.
@@ -91,7 +91,7 @@ pub(super) const STRIPES: usize = if cfg!(all(test, loom)) { 2 } else { 16 };
 /// A field with a cache line of its own.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Line<T>(pub(super) T);
+pub(super) struct CacheLine<T>(pub(super) T);
 
 /// The whole block. All zeros is the fresh state.
 #[derive(Debug)]
@@ -100,23 +100,23 @@ pub(super) struct Fields {
     /// Lock word and waiting line.
     pub(super) lock: LockFields,
     /// Holder of the exclusion of unaligned accumulates; 0 when free.
-    pub(super) exclusion: Line<AtomicU64>,
+    pub(super) exclusion: CacheLine<AtomicU64>,
     /// What the owner published.
-    pub(super) published: Line<PublishedFields>,
+    pub(super) published: CacheLine<PublishedFields>,
     /// The owner's fences in a window whose ranks all map each other.
-    pub(super) meeting: Line<AtomicU64>,
+    pub(super) meeting: CacheLine<AtomicU64>,
     /// In which calls the owner sleeps, or may, while it waits for a word in shared memory to change; bits.
-    pub(super) asleep: Line<AtomicU64>,
+    pub(super) asleep: CacheLine<AtomicU64>,
     /// Which ranks have posted to the owner: turned over by each that does.
-    pub(super) posts: Line<[AtomicU64; MARK_WORDS]>,
+    pub(super) posts: CacheLine<[AtomicU64; MARK_WORDS]>,
     /// Which ranks are done with the owner's exposure epoch, likewise.
-    pub(super) dones: Line<[AtomicU64; MARK_WORDS]>,
+    pub(super) dones: CacheLine<[AtomicU64; MARK_WORDS]>,
     /// Bulk accumulates on the owner's memory.
     pub(super) bulk: BulkFields,
     /// Threads of the owner without a slot for notes that are changing something.
-    pub(super) changing_unnoted: Line<AtomicU64>,
+    pub(super) changing_unnoted: CacheLine<AtomicU64>,
     /// What dead processes have left on the owner's memory.
-    pub(super) unfinished: List,
+    pub(super) unfinished: UnfinishedList,
 }
 
 /// Lock word and waiting line.
@@ -124,11 +124,11 @@ pub(super) struct Fields {
 #[repr(C)]
 pub(super) struct LockFields {
     /// [`super::state::LockState`], encoded.
-    pub(super) word: Line<AtomicU64>,
+    pub(super) word: CacheLine<AtomicU64>,
     /// Next ticket to give out.
-    pub(super) tail: Line<AtomicU64>,
+    pub(super) tail: CacheLine<AtomicU64>,
     /// Ticket whose turn it is.
-    pub(super) head: Line<HeadFields>,
+    pub(super) head: CacheLine<HeadFields>,
 }
 
 /// The head of the line.
@@ -146,7 +146,7 @@ pub(super) struct HeadFields {
 #[repr(C)]
 pub(super) struct BulkFields {
     /// How elements are changed. Read with each step, and written rarely.
-    pub(super) mode: Line<AtomicU64>,
+    pub(super) mode: CacheLine<AtomicU64>,
     /// The holder of each stripe; 0 when free.
     pub(super) stripes: [AtomicU64; STRIPES],
 }
@@ -174,9 +174,9 @@ pub(super) struct PublishedFields {
 impl LockFields {
     pub(super) fn new() -> Self {
         Self {
-            word: Line(AtomicU64::new(0)),
-            tail: Line(AtomicU64::new(0)),
-            head: Line(HeadFields { ticket: AtomicU64::new(0), since: AtomicU64::new(0) }),
+            word: CacheLine(AtomicU64::new(0)),
+            tail: CacheLine(AtomicU64::new(0)),
+            head: CacheLine(HeadFields { ticket: AtomicU64::new(0), since: AtomicU64::new(0) }),
         }
     }
 }
@@ -184,7 +184,7 @@ impl LockFields {
 #[cfg(all(test, loom))]
 impl BulkFields {
     pub(super) fn new() -> Self {
-        Self { mode: Line(AtomicU64::new(0)), stripes: std::array::from_fn(|_| AtomicU64::new(0)) }
+        Self { mode: CacheLine(AtomicU64::new(0)), stripes: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 }
 
@@ -205,7 +205,7 @@ const _: () = {
     assert!(offset_of!(Fields, changing_unnoted) == 768);
     assert!(offset_of!(Fields, unfinished) == 832);
     assert!(size_of::<Fields>() == 1280 && align_of::<Fields>() == 64);
-    assert!(size_of::<Slot>() == 32);
+    assert!(size_of::<NoteSlot>() == 32);
 };
 
 #[cfg(all(test, not(loom)))]

@@ -72,7 +72,7 @@ use super::patience::Beside;
 use super::shim::AtomicU64;
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::state::{Holder, LockRequest, LockState};
-use super::ticket::{Place, Ticket};
+use super::ticket::{Ticket, TicketPlace};
 use crate::ids::{LockKind, Peer};
 use std::fmt;
 use std::ops::Deref;
@@ -152,13 +152,13 @@ impl std::error::Error for NotHeld {}
 
 /// The lock of a control block: its words, and the directory of its line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lock<'a> {
+pub(super) struct BlockLock<'a> {
     pub(super) fields: &'a LockFields,
     /// The process of each ticket, as a hint; see [`super::directory`].
     pub(super) slots: &'a [AtomicU64],
 }
 
-impl Deref for Lock<'_> {
+impl Deref for BlockLock<'_> {
     type Target = LockFields;
 
     #[inline]
@@ -167,35 +167,38 @@ impl Deref for Lock<'_> {
     }
 }
 
-impl Lock<'_> {
+impl BlockLock<'_> {
     pub(super) fn join_for(&self, request: LockRequest, holder: Holder, wake: Holder) -> Ticket {
         if request == LockRequest::SharedHolding {
             let place = match self.update(LockState::follow_owner) {
-                Ok(_) => Place::AfterOwner,
-                Err(_) => Place::Beside(Beside::new(self.tail.0.load(Relaxed))),
+                Ok(_) => TicketPlace::AfterOwner,
+                Err(_) => TicketPlace::Beside(Beside::new(self.tail.0.load(Relaxed))),
             };
             return Ticket { holder, place };
         }
         // Counted before the ticket is taken, so that no newcomer passes a request that has a ticket.
         if self.update(|state| Some(state.more_waiters())).is_err() {
-            return Ticket { holder, place: Place::Outside { request, wake } };
+            return Ticket { holder, place: TicketPlace::Outside { request, wake } };
         }
         let (number, kind) = (self.tail.0.fetch_add(1, Relaxed), request.kind());
         directory::enter(self.slots, number, kind, wake);
-        Ticket { holder, place: Place::Line { number, kind } }
+        Ticket { holder, place: TicketPlace::Line { number, kind } }
     }
 
     pub(super) fn join_again(&self, ticket: Ticket) -> Ticket {
         match ticket.place {
-            Place::Outside { request, wake } => self.join_for(request, ticket.holder, wake),
-            Place::Line { .. } | Place::AfterOwner | Place::Beside(_) | Place::Void { .. } => ticket,
+            TicketPlace::Outside { request, wake } => self.join_for(request, ticket.holder, wake),
+            TicketPlace::Line { .. }
+            | TicketPlace::AfterOwner
+            | TicketPlace::Beside(_)
+            | TicketPlace::Void { .. } => ticket,
         }
     }
 
     pub(super) fn try_turn(&self, ticket: Ticket) -> Result<Grant, Ticket> {
         let (number, kind) = match ticket.place {
-            Place::Line { number, kind } => (number, kind),
-            Place::AfterOwner => {
+            TicketPlace::Line { number, kind } => (number, kind),
+            TicketPlace::AfterOwner => {
                 // SYNC POINT lock: as a grant; the owner's release is what made this word ownerless.
                 let state = LockState::decode(self.word.0.load(Acquire));
                 if state.is_owned() {
@@ -204,12 +207,12 @@ impl Lock<'_> {
                 let is_bequeathed = state.is_bequeathed() && self.update(LockState::inherit).is_ok();
                 return Ok(Grant { wake: None, is_bequeathed });
             }
-            Place::Beside(beside) => return self.try_beside(ticket.holder, beside, None),
-            Place::Outside { .. } => {
+            TicketPlace::Beside(beside) => return self.try_beside(ticket.holder, beside, None),
+            TicketPlace::Outside { .. } => {
                 let ticket = self.join_again(ticket);
                 return if ticket.is_outside() { Err(ticket) } else { self.try_turn(ticket) };
             }
-            Place::Void { number } => return self.try_skip(number, ticket),
+            TicketPlace::Void { number } => return self.try_skip(number, ticket),
         };
         // SYNC POINT line-head: sees the grant of the one before.
         if self.head.0.ticket.load(Acquire) != number {
@@ -244,10 +247,11 @@ impl Lock<'_> {
 
     pub(super) fn try_pass(&self, ticket: Ticket, now: Duration) -> Result<Grant, Ticket> {
         match ticket.place {
-            Place::Beside(beside) => self.try_beside(ticket.holder, beside, Some(now)),
-            Place::Line { .. } | Place::AfterOwner | Place::Outside { .. } | Place::Void { .. } => {
-                self.try_turn(ticket)
-            }
+            TicketPlace::Beside(beside) => self.try_beside(ticket.holder, beside, Some(now)),
+            TicketPlace::Line { .. }
+            | TicketPlace::AfterOwner
+            | TicketPlace::Outside { .. }
+            | TicketPlace::Void { .. } => self.try_turn(ticket),
         }
     }
 
@@ -313,7 +317,7 @@ impl LockFields {
 
     /// Whether a ticket is the first in line.
     pub(super) fn is_first(&self, ticket: &Ticket) -> bool {
-        matches!(ticket.place, Place::Line { number, .. } if self.head.0.ticket.load(Relaxed) == number)
+        matches!(ticket.place, TicketPlace::Line { number, .. } if self.head.0.ticket.load(Relaxed) == number)
     }
 
     /// Tries a request beside the line; past the line, if the time is given.
@@ -328,7 +332,7 @@ impl LockFields {
                 beside.on_owned();
             }
             if state.is_frozen() {
-                return Err(Ticket { holder, place: Place::Beside(beside) });
+                return Err(Ticket { holder, place: TicketPlace::Beside(beside) });
             }
             let may_pass = |beside: &mut Beside| {
                 let now = now.filter(|_| !state.is_owned());
@@ -338,12 +342,12 @@ impl LockFields {
                 match self.update(|state| Some(state.enter_from_beside())) {
                     Ok((before, state)) => return enter_from_beside(holder, before, state),
                     // It has been frozen meanwhile.
-                    Err(_) => return Err(Ticket { holder, place: Place::Beside(beside) }),
+                    Err(_) => return Err(Ticket { holder, place: TicketPlace::Beside(beside) }),
                 }
             }
             // SYNC POINT beside: the flag is set before the last look, which found it.
             if state.has_beside() {
-                return Err(Ticket { holder, place: Place::Beside(beside) });
+                return Err(Ticket { holder, place: TicketPlace::Beside(beside) });
             }
             let _again = self.change(word, state.with_beside());
         }
@@ -377,11 +381,11 @@ impl LockFields {
     pub(super) fn may_move(&self, ticket: &Ticket) -> bool {
         let state = || LockState::decode(self.word.0.load(Relaxed));
         match ticket.place {
-            Place::Line { number, .. } | Place::Void { number } => {
+            TicketPlace::Line { number, .. } | TicketPlace::Void { number } => {
                 self.head.0.ticket.load(Relaxed) == number && !state().is_frozen()
             }
-            Place::AfterOwner => !state().is_owned(),
-            Place::Outside { .. } | Place::Beside(_) => !state().is_frozen(),
+            TicketPlace::AfterOwner => !state().is_owned(),
+            TicketPlace::Outside { .. } | TicketPlace::Beside(_) => !state().is_frozen(),
         }
     }
 
@@ -426,7 +430,7 @@ impl LockFields {
 /// What has become of a request that has entered from beside the line.
 fn enter_from_beside(holder: Holder, before: LockState, state: LockState) -> Result<Grant, Ticket> {
     if state.is_owned() {
-        return Err(Ticket { holder, place: Place::AfterOwner });
+        return Err(Ticket { holder, place: TicketPlace::AfterOwner });
     }
     let wake = before.has_beside().then_some(Wake::Everyone);
     Ok(Grant { wake, is_bequeathed: before.is_bequeathed() })
@@ -445,7 +449,7 @@ impl OwnLock {
         Self { fields: LockFields::new(), slots: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
-    pub(super) fn get(&self) -> Lock<'_> {
-        Lock { fields: &self.fields, slots: &self.slots }
+    pub(super) fn get(&self) -> BlockLock<'_> {
+        BlockLock { fields: &self.fields, slots: &self.slots }
     }
 }

@@ -5,7 +5,7 @@
 //! deadlock that the checker reports.
 
 use super::exclusion::UnalignedExclusion;
-use super::layout::Line;
+use super::layout::CacheLine;
 use super::lock::OwnLock;
 use super::shim::AtomicU64;
 use super::state::{Holder, LockRequest, LockState};
@@ -240,8 +240,8 @@ fn tickets_are_granted_in_order() {
 #[test]
 fn the_exclusion_of_unaligned_accumulates_excludes() {
     loom::model(|| {
-        let shared = Arc::new((Line(AtomicU64::new(0)), UnsafeCell::new(0u32)));
-        let visit = |shared: &(Line<AtomicU64>, UnsafeCell<u32>), rank| {
+        let shared = Arc::new((CacheLine(AtomicU64::new(0)), UnsafeCell::new(0u32)));
+        let visit = |shared: &(CacheLine<AtomicU64>, UnsafeCell<u32>), rank| {
             let exclusion = UnalignedExclusion::new(&shared.0, holder(rank));
             let _guard = exclusion.exclude(&|_| false);
             // SAFETY: the exclusion keeps the other out; the checker verifies it.

@@ -31,7 +31,7 @@ const MOST_SHORT: u64 = (1 << (u64::BITS - LEN_SHIFT)) - 1;
 /// The notes of one process in one window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notes<'a> {
-    pub(super) slots: &'a [Slot],
+    pub(super) slots: &'a [NoteSlot],
     /// Threads without a slot that are changing something.
     pub(super) others: &'a AtomicU64,
 }
@@ -39,7 +39,7 @@ pub(super) struct Notes<'a> {
 /// Of one thread.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct Slot {
+pub(super) struct NoteSlot {
     /// Target, kind and a short length; 0 for nothing.
     what: AtomicU64,
     /// The first byte that may be changed, from the beginning of the target's memory.
@@ -80,7 +80,7 @@ pub(crate) fn is_word(place: WriteSpan) -> bool {
     len <= size_of::<u64>() && (address | len) & len.wrapping_sub(1) == 0
 }
 
-impl Slot {
+impl NoteSlot {
     /// [`Notes::begin`] of the thread whose slot it is.
     #[inline]
     pub(super) fn begin(&self, name: u64, kind: OperationKind, start: u64, len: u64) -> Note<'_> {
@@ -125,7 +125,7 @@ impl<'a> Notes<'a> {
     /// What a process, which must be dead, was changing on the memory with this name: it is asked for once, by the memory's owner.
     pub(super) fn take_of_dead(self, name: u64, dead: Rank) -> impl Iterator<Item = Unfinished> + 'a {
         // SYNC POINT note: sees what was said before each store that was made.
-        let noted = move |slot: &Slot| {
+        let noted = move |slot: &NoteSlot| {
             let what = slot.what.load(Acquire);
             if what & NAME_MASK != name {
                 return None;
@@ -153,11 +153,11 @@ mod tests {
 
     const TARGET: u64 = 4;
 
-    struct Kept(Vec<Slot>, AtomicU64);
+    struct Kept(Vec<NoteSlot>, AtomicU64);
 
     impl Kept {
         fn new() -> Self {
-            let slot = || Slot {
+            let slot = || NoteSlot {
                 what: AtomicU64::new(0),
                 start: AtomicU64::new(0),
                 len: AtomicU64::new(0),

@@ -44,7 +44,7 @@
 use super::cells::{Said, low_bits, said};
 use super::directory;
 use super::layout::LockFields;
-use super::lock::Lock;
+use super::lock::BlockLock;
 use super::shim::AtomicU64;
 use super::shim::Ordering::{AcqRel, Acquire, Relaxed};
 use super::state::{Holder, LockState};
@@ -72,7 +72,7 @@ impl LockFields {
     }
 }
 
-impl Lock<'_> {
+impl BlockLock<'_> {
     /// Recounts a frozen word, and thaws it; `None` when it has to be tried again later. `cells` are those of
     /// all live processes, of so many ranks of the node, for this lock; the engine of its owner calls this,
     /// and gives the void tickets their turns, in this order.

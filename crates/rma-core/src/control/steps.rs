@@ -41,11 +41,11 @@ type FetchRun = for<'a> fn(Domain<'a>, WriteSpan, ReadSpan, WriteSpan);
 const TYPES: usize = 32;
 const OPERATIONS: usize = 16;
 
-type Table<T> = [[T; TYPES]; OPERATIONS];
+type StepTable<T> = [[T; TYPES]; OPERATIONS];
 
-static ACCUMULATES: Table<WordStep> = words(false);
-static FETCHES: Table<WordStep> = words(true);
-static RUNS: Table<RunStep> = runs();
+static ACCUMULATES: StepTable<WordStep> = words(false);
+static FETCHES: StepTable<WordStep> = words(true);
+static RUNS: StepTable<RunStep> = runs();
 
 impl WordStep {
     /// That of an accumulate: the old value of the element is not wanted.
@@ -94,7 +94,7 @@ pub(crate) fn compare_and_swap<W: Word>(domain: Domain<'_>, element: Element<W>,
     element.compare_exchange(compare, new).unwrap_or_else(|found| found)
 }
 
-const fn words(fetches: bool) -> Table<WordStep> {
+const fn words(fetches: bool) -> StepTable<WordStep> {
     let mut table = [[WordStep(Width::None); TYPES]; OPERATIONS];
     let mut at = 0;
     while at < ReduceOp::ALL.len() * BasicType::ALL.len() {
@@ -105,7 +105,7 @@ const fn words(fetches: bool) -> Table<WordStep> {
     table
 }
 
-const fn runs() -> Table<RunStep> {
+const fn runs() -> StepTable<RunStep> {
     let mut table = [[RunStep { word: 0, change: |_, _, _| {}, fetch: |_, _, _, _| {} }; TYPES]; OPERATIONS];
     let mut at = 0;
     while at < ReduceOp::ALL.len() * BasicType::ALL.len() {

@@ -106,24 +106,24 @@ pub struct UnfinishedReport {
 /// The list of one rank.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct List {
+pub(crate) struct UnfinishedList {
     /// How many were acknowledged.
     from: AtomicU64,
     /// How many were added.
     to: AtomicU64,
-    entries: [Entry; ENTRIES],
+    entries: [UnfinishedEntry; ENTRIES],
 }
 
 #[derive(Debug)]
 #[repr(C)]
-struct Entry {
+struct UnfinishedEntry {
     /// Which one it is, its kind and its origin.
     what: AtomicU64,
     start: AtomicU64,
     len: AtomicU64,
 }
 
-impl List {
+impl UnfinishedList {
     /// Adds an operation; for the engine of the list's owner, under its lock.
     pub(crate) fn add(&self, operation: Unfinished) {
         let (from, to) = (self.from.load(Acquire), self.to.load(Relaxed));
@@ -219,10 +219,10 @@ impl UnfinishedReport {
 mod tests {
     use super::*;
 
-    fn list() -> List {
+    fn list() -> UnfinishedList {
         let word = || AtomicU64::new(0);
-        let entry = |_| Entry { what: word(), start: word(), len: word() };
-        List { from: word(), to: word(), entries: std::array::from_fn(entry) }
+        let entry = |_| UnfinishedEntry { what: word(), start: word(), len: word() };
+        UnfinishedList { from: word(), to: word(), entries: std::array::from_fn(entry) }
     }
 
     fn operation(number: u64) -> Unfinished {

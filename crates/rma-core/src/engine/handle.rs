@@ -8,7 +8,7 @@ use crate::host::{Awaited, Host};
 use crate::poller::WakeHandle;
 use crate::progress::{Agent, Core, Locked, News, Patience, Upper, Wait, Waiting};
 use crate::state::{State, Windows};
-use crate::stats::{Counters, Elements};
+use crate::stats::{Counters, ElementCounts};
 use crate::strategy::{Next, PollThrottle, rest};
 use crate::trace::{Observation, Observer};
 use parking_lot::MutexGuard;
@@ -281,10 +281,10 @@ impl Engine {
     }
 
     /// Elements of all windows.
-    pub fn elements(&self) -> Elements {
+    pub fn elements(&self) -> ElementCounts {
         let pools = &self.0.core.lock().state.pools;
         let (ops, targets) = (pools.ops.stats(), pools.targets.stats());
-        Elements {
+        ElementCounts {
             ops: ops.in_use,
             most_ops: ops.high_water,
             targets: targets.in_use,

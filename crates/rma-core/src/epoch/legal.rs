@@ -259,22 +259,22 @@ fn busy(state: Epoch, locks: u64, open: &OpenEpoch) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::transition::Event;
+    use super::super::transition::AccessEvent;
     use super::*;
 
-    fn after(events: &[Event]) -> AccessWord {
+    fn after(events: &[AccessEvent]) -> AccessWord {
         events
             .iter()
             .try_fold(AccessWord::NEW, |word, event| word.after(*event))
             .expect("events that can happen")
     }
 
-    fn started(events: &[Event], stage: Stage) -> (AccessWord, RankLock, bool) {
+    fn started(events: &[AccessEvent], stage: Stage) -> (AccessWord, RankLock, bool) {
         (staged(after(events), stage), RankLock::No, true)
     }
 
     fn staged(word: AccessWord, stage: Stage) -> AccessWord {
-        word.after(Event::Reach(stage)).expect("a stage can always be reached")
+        word.after(AccessEvent::Reach(stage)).expect("a stage can always be reached")
     }
 
     fn plain(word: AccessWord) -> (AccessWord, RankLock, bool) {
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn the_table_is_the_table() {
         const HEAD: &str = "fence lock unlock lock_all unlock_all flush flush_all sync start complete post wait operation free";
-        use Event::{
+        use AccessEvent::{
             AllLocked, ElementsShort, FenceAhead, FenceMet, Lock, LockAll, LockAllUnchecked, Posted, Start,
         };
         let rows = [
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn locks_of_mapped_ranks_count_as_locks() {
         let one = Rank(1);
-        let word = after(&[Event::Leave, Event::Enter, Event::Enter]);
+        let word = after(&[AccessEvent::Leave, AccessEvent::Enter, AccessEvent::Enter]);
         for (lock, marks) in [
             (RankLock::Held, [true, true, true, false]),
             (RankLock::Changing, [false, false, false, false]),

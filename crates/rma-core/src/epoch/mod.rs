@@ -14,4 +14,4 @@ pub use arguments::Assert;
 pub(crate) use arguments::Reach;
 pub use caller::Caller;
 pub(crate) use legal::{Call, Facts, OpenEpoch, RankLock, check};
-pub(crate) use transition::{AccessWord, Epoch, Event, FastEpoch, LockEvent, LockState, Stage};
+pub(crate) use transition::{AccessEvent, AccessWord, Epoch, FastEpoch, LockEvent, LockStage, Stage};

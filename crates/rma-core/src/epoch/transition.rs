@@ -75,7 +75,7 @@ pub(crate) enum FastEpoch {
 
 /// What happens to a window's access side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum AccessEvent {
     /// A fence has not waited for the others.
     FenceAhead,
     /// All ranks are in the fence, and an epoch follows.
@@ -158,21 +158,21 @@ impl AccessWord {
 
     /// The word after an event; `None` when the event cannot happen: then a call past the engine takes the slow path.
     #[inline(always)]
-    pub(crate) fn after(self, event: Event) -> Option<Self> {
+    pub(crate) fn after(self, event: AccessEvent) -> Option<Self> {
         let Self(word) = self;
         let is_left = word & OWNED == 0;
         let next = match event {
             // Nothing but locks, and left to calls.
-            Event::Enter => (word & !LOCKS == 0).then_some(word + 1),
-            Event::Unlock => (word & LOCKS != 0).then(|| word - 1),
-            Event::Open => (word == 0).then_some(CHANGING),
-            Event::EndOpening(epoch) => {
+            AccessEvent::Enter => (word & !LOCKS == 0).then_some(word + 1),
+            AccessEvent::Unlock => (word & LOCKS != 0).then(|| word - 1),
+            AccessEvent::Open => (word == 0).then_some(CHANGING),
+            AccessEvent::EndOpening(epoch) => {
                 (word & CHANGING != 0).then(|| (word & !CHANGING) | epoch.map_or(0, |epoch| epoch as u64))
             }
-            Event::Close(epoch) => (is_left && word == epoch as u64).then_some(CHANGING),
-            Event::EndClosing => (word & CHANGING != 0).then_some(word & !CHANGING),
-            Event::Own => Some(word | OWNED),
-            Event::Leave => Some(word & !OWNED),
+            AccessEvent::Close(epoch) => (is_left && word == epoch as u64).then_some(CHANGING),
+            AccessEvent::EndClosing => (word & CHANGING != 0).then_some(word & !CHANGING),
+            AccessEvent::Own => Some(word | OWNED),
+            AccessEvent::Leave => Some(word & !OWNED),
             event => return self.after_engines(event),
         };
         next.map(Self)
@@ -180,7 +180,7 @@ impl AccessWord {
 
     /// The events that happen under the engine's lock. Each caller knows its event, so little is left of this there.
     #[inline(always)]
-    fn after_engines(self, event: Event) -> Option<Self> {
+    fn after_engines(self, event: AccessEvent) -> Option<Self> {
         use Epoch::{
             FenceGranted, FenceIssued, LockAllCalled, LockAllGranted, LockAllIssued, PerTarget, PscwGranted,
             PscwIssued, Unset,
@@ -189,24 +189,24 @@ impl AccessWord {
         let opened = |to| epoch.is_fence_or_unset().then(|| self.moved(to, 0));
         let further = |from, to| (epoch == from).then(|| self.moved(to, STAGE | UNCHECKED));
         match event {
-            Event::FenceAhead => opened(FenceIssued),
-            Event::FenceMet => opened(FenceGranted),
-            Event::FenceLast => opened(Unset),
-            Event::Start => opened(PscwIssued),
-            Event::Posted => further(PscwIssued, PscwGranted),
-            Event::Complete => epoch.is_pscw().then(|| self.moved(Unset, 0)),
-            Event::LockAll => opened(LockAllCalled),
-            Event::LockAllUnchecked => opened(LockAllGranted).map(|Self(word)| Self(word | UNCHECKED)),
-            Event::ElementsShort => further(LockAllCalled, LockAllIssued),
-            Event::AllLocked => further(LockAllIssued, LockAllGranted),
-            Event::UnlockAll => epoch.is_lock_all().then(|| self.moved(Unset, 0)),
-            Event::Lock => (epoch == PerTarget || epoch.is_fence_or_unset()).then(|| {
+            AccessEvent::FenceAhead => opened(FenceIssued),
+            AccessEvent::FenceMet => opened(FenceGranted),
+            AccessEvent::FenceLast => opened(Unset),
+            AccessEvent::Start => opened(PscwIssued),
+            AccessEvent::Posted => further(PscwIssued, PscwGranted),
+            AccessEvent::Complete => epoch.is_pscw().then(|| self.moved(Unset, 0)),
+            AccessEvent::LockAll => opened(LockAllCalled),
+            AccessEvent::LockAllUnchecked => opened(LockAllGranted).map(|Self(word)| Self(word | UNCHECKED)),
+            AccessEvent::ElementsShort => further(LockAllCalled, LockAllIssued),
+            AccessEvent::AllLocked => further(LockAllIssued, LockAllGranted),
+            AccessEvent::UnlockAll => epoch.is_lock_all().then(|| self.moved(Unset, 0)),
+            AccessEvent::Lock => (epoch == PerTarget || epoch.is_fence_or_unset()).then(|| {
                 let Self(word) = self.moved(Unset, 0);
                 Self(word + 1)
             }),
-            Event::Reach(stage) => Some(Self((self.0 & !STAGE) | (stage as u64) << STAGE_AT)),
-            Event::Unlock | Event::Enter | Event::Open | Event::EndOpening(_) => None,
-            Event::Close(_) | Event::EndClosing | Event::Own | Event::Leave => None,
+            AccessEvent::Reach(stage) => Some(Self((self.0 & !STAGE) | (stage as u64) << STAGE_AT)),
+            AccessEvent::Unlock | AccessEvent::Enter | AccessEvent::Open | AccessEvent::EndOpening(_) => None,
+            AccessEvent::Close(_) | AccessEvent::EndClosing | AccessEvent::Own | AccessEvent::Leave => None,
         }
     }
 
@@ -292,7 +292,7 @@ impl Epoch {
 
 /// The target state of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LockState {
+pub(crate) enum LockStage {
     /// The user called lock; nothing has left.
     Called,
     /// The request has left.
@@ -310,7 +310,7 @@ pub(crate) enum LockEvent {
     Grant,
 }
 
-impl LockState {
+impl LockStage {
     /// The state after an event; `None` when the event cannot happen in this state.
     pub(crate) fn after(self, event: LockEvent) -> Option<Self> {
         match (self, event) {
@@ -349,32 +349,32 @@ mod tests {
     #[test]
     fn every_state_and_event_has_its_place() {
         let rows = [
-            (Event::FenceAhead, "fi fi fi . . . . . ."),
-            (Event::FenceMet, "fg fg fg . . . . . ."),
-            (Event::FenceLast, "- - - . . . . . ."),
-            (Event::Start, "pi pi pi . . . . . ."),
-            (Event::Posted, ". . . pg . . . . ."),
-            (Event::Complete, ". . . - - . . . ."),
-            (Event::LockAll, "ac ac ac . . . . . ."),
-            (Event::LockAllUnchecked, "ag ag ag . . . . . ."),
-            (Event::ElementsShort, ". . . . . ai . . ."),
-            (Event::AllLocked, ". . . . . . ag . ."),
-            (Event::UnlockAll, ". . . . . - - - ."),
-            (Event::Lock, "t t t . . . . . t"),
-            (Event::Unlock, ". . . . . . . . -"),
+            (AccessEvent::FenceAhead, "fi fi fi . . . . . ."),
+            (AccessEvent::FenceMet, "fg fg fg . . . . . ."),
+            (AccessEvent::FenceLast, "- - - . . . . . ."),
+            (AccessEvent::Start, "pi pi pi . . . . . ."),
+            (AccessEvent::Posted, ". . . pg . . . . ."),
+            (AccessEvent::Complete, ". . . - - . . . ."),
+            (AccessEvent::LockAll, "ac ac ac . . . . . ."),
+            (AccessEvent::LockAllUnchecked, "ag ag ag . . . . . ."),
+            (AccessEvent::ElementsShort, ". . . . . ai . . ."),
+            (AccessEvent::AllLocked, ". . . . . . ag . ."),
+            (AccessEvent::UnlockAll, ". . . . . - - - ."),
+            (AccessEvent::Lock, "t t t . . . . . t"),
+            (AccessEvent::Unlock, ". . . . . . . . -"),
             // Past the engine, which owns none of these states.
-            (Event::Enter, "t . . . . . . . t"),
-            (Event::Open, "- . . . . . . . ."),
-            (Event::Close(FastEpoch::Started), ". . . . . . . . ."),
-            (Event::EndClosing, ". . . . . . . . ."),
+            (AccessEvent::Enter, "t . . . . . . . t"),
+            (AccessEvent::Open, "- . . . . . . . ."),
+            (AccessEvent::Close(FastEpoch::Started), ". . . . . . . . ."),
+            (AccessEvent::EndClosing, ". . . . . . . . ."),
         ];
         for (event, row) in rows {
-            let is_calls = matches!(event, Event::Enter | Event::Open | Event::Close(_));
+            let is_calls = matches!(event, AccessEvent::Enter | AccessEvent::Open | AccessEvent::Close(_));
             for ((state, name), next) in STATES.into_iter().zip(row.split(' ')) {
                 assert_eq!(word(state).epoch(), state);
                 let owned = word(state).after(event);
                 assert!(!is_calls || owned.is_none(), "{event:?} in {name}, which the engine owns");
-                let word = if is_calls { word(state).after(Event::Leave) } else { Some(word(state)) };
+                let word = if is_calls { word(state).after(AccessEvent::Leave) } else { Some(word(state)) };
                 let found = word.and_then(|word| word.after(event)).map_or(".", |to| {
                     STATES.iter().find(|(state, _)| *state == to.epoch()).map_or("?", |(_, name)| name)
                 });
@@ -385,29 +385,38 @@ mod tests {
 
     #[test]
     fn what_stands_beside_a_state_belongs_to_its_epoch() {
-        let after = |events: &[Event]| {
+        let after = |events: &[AccessEvent]| {
             events.iter().try_fold(AccessWord::NEW, |word, event| word.after(*event)).unwrap()
         };
-        let opening = after(&[Event::LockAll, Event::Reach(Stage::Opening), Event::ElementsShort]);
+        let opening =
+            after(&[AccessEvent::LockAll, AccessEvent::Reach(Stage::Opening), AccessEvent::ElementsShort]);
         assert_eq!((opening.stage(), opening.epoch()), (Stage::Opening, Epoch::LockAllIssued));
-        let unchecked = [Event::LockAllUnchecked, Event::Reach(Stage::Closing)];
+        let unchecked = [AccessEvent::LockAllUnchecked, AccessEvent::Reach(Stage::Closing)];
         assert!(after(&unchecked).is_unchecked() && after(&unchecked).stage() == Stage::Closing);
-        let next = after(&[&unchecked[..], &[Event::UnlockAll, Event::LockAll]].concat());
+        let next = after(&[&unchecked[..], &[AccessEvent::UnlockAll, AccessEvent::LockAll]].concat());
         assert!(!next.is_unchecked() && next.stage() == Stage::Open && next.is_owned() && next.is_engines());
-        let fast = after(&[Event::Leave, Event::Open, Event::EndOpening(Some(FastEpoch::AllLocked))]);
+        let fast = after(&[
+            AccessEvent::Leave,
+            AccessEvent::Open,
+            AccessEvent::EndOpening(Some(FastEpoch::AllLocked)),
+        ]);
         assert_eq!((fast.epoch(), fast.stage()), (Epoch::LockAllCalled, Stage::Open));
         assert!(
-            fast.is_fast() && !fast.is_engines() && fast.after(Event::Close(FastEpoch::Started)).is_none()
+            fast.is_fast()
+                && !fast.is_engines()
+                && fast.after(AccessEvent::Close(FastEpoch::Started)).is_none()
         );
-        for event in [Event::Reach(Stage::Closing), Event::ElementsShort] {
+        for event in [AccessEvent::Reach(Stage::Closing), AccessEvent::ElementsShort] {
             let engines = fast.after(event).unwrap();
-            assert!(engines.is_engines() && engines.after(Event::Close(FastEpoch::AllLocked)).is_none());
+            assert!(
+                engines.is_engines() && engines.after(AccessEvent::Close(FastEpoch::AllLocked)).is_none()
+            );
         }
     }
 
     #[test]
     fn locks_are_called_for_asked_for_and_granted_in_that_order() {
-        use LockState::{Called, Granted, Issued};
+        use LockStage::{Called, Granted, Issued};
         for (state, asked, granted) in
             [(Called, Some(Issued), None), (Issued, None, Some(Granted)), (Granted, None, None)]
         {

@@ -13,12 +13,12 @@ pub struct Group {
     context: u64,
     me: Rank,
     map: RankMap,
-    part: Option<Part>,
+    part: Option<PartGroup>,
 }
 
 /// What the clones of a part's group share.
 #[derive(Clone, Debug)]
-struct Part {
+struct PartGroup {
     name: u32,
     calls: Arc<AtomicU64>,
 }
@@ -26,19 +26,19 @@ struct Part {
 #[derive(Clone, Debug)]
 enum RankMap {
     Stride { first: u32, stride: u32, count: u32 },
-    List(Arc<List>),
+    PeerList(Arc<PeerList>),
 }
 
 /// Processes in any order. Clones of a group share it.
 #[derive(Debug)]
-struct List {
+struct PeerList {
     /// By rank.
     peers: Box<[Peer]>,
     /// The ranks in the order of their processes; `None` where that is the order of ranks.
     by_peer: Option<Box<[Rank]>>,
 }
 
-impl List {
+impl PeerList {
     fn new(peers: &[Peer]) -> Self {
         let by_peer = (!peers.is_sorted()).then(|| {
             let mut ranks = (0..peers.len() as u32).map(Rank).collect::<Box<[_]>>();
@@ -92,7 +92,7 @@ impl Group {
         if is_strided {
             return Self::strided(context, me, peers[0], stride, peers.len() as u32);
         }
-        Self { context, me, map: RankMap::List(Arc::new(List::new(peers))), part: None }
+        Self { context, me, map: RankMap::PeerList(Arc::new(PeerList::new(peers))), part: None }
     }
 
     /// The host's name for the communicator: it distinguishes its collectives.
@@ -104,7 +104,7 @@ impl Group {
     /// window; `name` names them. Clones of the answer count their collectives together.
     #[must_use]
     pub fn part(&self, name: u32) -> Self {
-        Self { part: Some(Part { name, calls: Arc::default() }), ..self.clone() }
+        Self { part: Some(PartGroup { name, calls: Arc::default() }), ..self.clone() }
     }
 
     /// For hosts, which call it once for each collective: the name of this group's part, and the number of
@@ -123,7 +123,7 @@ impl Group {
     pub fn size(&self) -> u32 {
         match &self.map {
             RankMap::Stride { count, .. } => *count,
-            RankMap::List(list) => list.peers.len() as u32,
+            RankMap::PeerList(list) => list.peers.len() as u32,
         }
     }
 
@@ -137,7 +137,7 @@ impl Group {
                 assert!(rank.0 < *count, "rank {rank} is not in a group of {count}");
                 Peer(first + stride * rank.0)
             }
-            RankMap::List(list) => list.peers[rank.0 as usize],
+            RankMap::PeerList(list) => list.peers[rank.0 as usize],
         }
     }
 
@@ -154,7 +154,7 @@ impl Group {
                 };
                 (rank < *count).then_some(Rank(rank))
             }
-            RankMap::List(list) => list.find(peer).0,
+            RankMap::PeerList(list) => list.find(peer).0,
         }
     }
 }
@@ -168,7 +168,7 @@ mod tests {
         let even = Group::of(1, Rank(1), &[Peer(2), Peer(4), Peer(6)]);
         assert!(matches!(even.map, RankMap::Stride { .. }));
         let odd = Group::of(1, Rank(0), &[Peer(5), Peer(1), Peer(2)]);
-        assert!(matches!(odd.map, RankMap::List(_)));
+        assert!(matches!(odd.map, RankMap::PeerList(_)));
         for (group, peers) in [(&even, [2, 4, 6]), (&odd, [5, 1, 2])] {
             assert_eq!(group.size(), 3);
             for (i, peer) in peers.into_iter().enumerate() {
@@ -203,7 +203,7 @@ mod tests {
         let mixed = (0..COUNT).map(|i| Peer(i * 7919 % COUNT * 2)).collect::<Vec<_>>();
         for peers in [ascending, mixed] {
             let group = Group::of(1, Rank(0), &peers);
-            let RankMap::List(list) = &group.map else { panic!("not a stride") };
+            let RankMap::PeerList(list) = &group.map else { panic!("not a stride") };
             for (rank, peer) in peers.iter().enumerate() {
                 let (found, looks) = list.find(*peer);
                 assert_eq!((found, group.rank(*peer)), (Some(Rank(rank as u32)), found));

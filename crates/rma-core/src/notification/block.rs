@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 #[derive(Debug)]
 #[repr(C, align(64))]
-struct Head {
+struct BlockHead {
     in_use: AtomicU64,
     /// Threads of the owner that sleep, or are about to, until a counter changes.
     sleepers: AtomicU64,
@@ -25,7 +25,7 @@ struct Head {
 /// A view of the counters of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CounterBlock<'a> {
-    head: &'a Head,
+    head: &'a BlockHead,
     counters: &'a [AtomicU64],
 }
 
@@ -73,15 +73,15 @@ impl CounterPlace {
 impl<'a> CounterBlock<'a> {
     /// Bytes for so many counters.
     pub(crate) fn len_for(capacity: u32) -> u64 {
-        (size_of::<Head>() as u64 + u64::from(capacity) * 8).next_multiple_of(64)
+        (size_of::<BlockHead>() as u64 + u64::from(capacity) * 8).next_multiple_of(64)
     }
 
     /// The counters that begin at a byte of control memory; `None` when they do not lie there, or not aligned.
     fn within(control: &'a WriteSpan, at: u64, capacity: u64) -> Option<Self> {
-        let end = capacity.checked_mul(8)?.checked_add(size_of::<Head>() as u64)?.checked_add(at)?;
+        let end = capacity.checked_mul(8)?.checked_add(size_of::<BlockHead>() as u64)?.checked_add(at)?;
         let at = usize::try_from(at).ok()?;
         let start = control.as_mut_ptr().cast_const().wrapping_add(at);
-        if at == 0 || end > control.len() as u64 || !start.cast::<Head>().is_aligned() {
+        if at == 0 || end > control.len() as u64 || !start.cast::<BlockHead>().is_aligned() {
             return None;
         }
         // SAFETY: as was just checked.
@@ -94,7 +94,7 @@ impl<'a> CounterBlock<'a> {
     /// The byte is aligned as the head is, and that and so many counters lie in the span.
     #[inline(always)]
     unsafe fn lies_at(control: &'a WriteSpan, at: usize, capacity: usize) -> Self {
-        let head = control.as_mut_ptr().cast_const().wrapping_add(at).cast::<Head>();
+        let head = control.as_mut_ptr().cast_const().wrapping_add(at).cast::<BlockHead>();
         let first = head.wrapping_add(1).cast::<AtomicU64>();
         // SAFETY: the bytes lie within the span and are aligned by the caller's promise; the span's maker promised that they stay
         // mapped while it is used, and no reference to plain bytes of them exists. All of them are atomics, which other processes

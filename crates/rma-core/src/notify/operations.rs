@@ -10,7 +10,7 @@ use crate::table::{Notice, OpData, OpKind, OpResult, Operation};
 use crate::window::Window;
 use crate::window::queue::operation;
 use crate::window::requests::check_passive;
-use crate::window::scattered::{Mode, Outcome};
+use crate::window::scattered::{CallOutcome, Mode};
 use crate::wire::Store;
 
 /// One-sided calls on a window, each of which raises one counter of its target by one when its data are where they belong: stored at
@@ -139,10 +139,10 @@ impl<'a> Notifying<'a> {
         target: Rank,
         (count, ty): (u64, &Datatype),
         mode: Mode,
-        begin: impl FnOnce(Mode) -> Result<Outcome>,
-    ) -> Result<Outcome> {
+        begin: impl FnOnce(Mode) -> Result<CallOutcome>,
+    ) -> Result<CallOutcome> {
         if target == Rank::NULL {
-            return Ok(Outcome::Done);
+            return Ok(CallOutcome::Done);
         }
         self.check(call, target)?;
         let mode = mode.notifying(self.notice());
@@ -151,9 +151,9 @@ impl<'a> Notifying<'a> {
         if is_empty && self.window.shared().mapped(target).is_none() {
             return operation(self.window, target, call, Operation::nothing(), mode);
         }
-        if is_empty || matches!(outcome, Outcome::Done) {
+        if is_empty || matches!(outcome, CallOutcome::Done) {
             self.raise(call, target);
-            return Ok(Outcome::Done);
+            return Ok(CallOutcome::Done);
         }
         Ok(outcome)
     }

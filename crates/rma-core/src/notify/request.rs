@@ -1,6 +1,6 @@
 //! A request that is complete when a counter has come to a number, for waits of many kinds of requests.
 
-use super::waits::{Notifications, Sleeper};
+use super::waits::{CounterSleep, Notifications};
 use crate::error::Result;
 use crate::host::Awaited;
 use crate::state::left_error;
@@ -24,7 +24,7 @@ impl NotificationRequest {
     pub fn new(window: &Window, counter: u32, number: u64) -> Result<Self> {
         let block = Notifications::of(window).checked(CALL, counter..counter.saturating_add(1))?;
         // It may be asked for when its thread sleeps, which no request knows.
-        std::mem::forget(Sleeper::new(block));
+        std::mem::forget(CounterSleep::new(block));
         Ok(Self { window: window.clone(), counter, number })
     }
 

@@ -25,13 +25,13 @@ pub struct CounterSetting {
     window: Window,
     number: u32,
     fault: Option<Error>,
-    phase: Phase,
+    phase: SettingPhase,
     /// Where they differ, the numbers of the first ranks.
     learnt: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
-enum Phase {
+enum SettingPhase {
     Compare(HostRequest),
     Meet(HostRequest, Alike),
     Over,
@@ -84,7 +84,7 @@ impl CounterSetting {
             core.state.needs_step = true;
             engine.host().begin_reduce(group, Combine::Min, &[wide, !wide, is_good])
         })?;
-        let phase = Phase::Compare(compare);
+        let phase = SettingPhase::Compare(compare);
         Ok(Self { window: window.clone(), number, fault, phase, learnt: Vec::new() })
     }
 
@@ -112,19 +112,21 @@ impl CounterSetting {
         let (host, notification) = (window.engine().host(), &window.shared().notification);
         loop {
             let request = match self.phase {
-                Phase::Compare(request) | Phase::Meet(request, _) => request,
-                Phase::Over => return Err(Error::new(ErrorClass::Request, CALL, "the call is over already")),
+                SettingPhase::Compare(request) | SettingPhase::Meet(request, _) => request,
+                SettingPhase::Over => {
+                    return Err(Error::new(ErrorClass::Request, CALL, "the call is over already"));
+                }
             };
             let values = match host.poll(request) {
                 Ok(None) => return Ok(false),
                 Ok(Some(Outcome::Values(values))) => values,
                 outcome => {
-                    self.phase = Phase::Over;
+                    self.phase = SettingPhase::Over;
                     return Err(outcome.err().unwrap_or_else(unexpected).in_call(CALL));
                 }
             };
-            let phase = std::mem::replace(&mut self.phase, Phase::Over);
-            if let Phase::Meet(_, alike) = phase {
+            let phase = std::mem::replace(&mut self.phase, SettingPhase::Over);
+            if let SettingPhase::Meet(_, alike) = phase {
                 if let Some(number) = alike {
                     notification.learn_alike(number);
                     return Ok(true);
@@ -155,22 +157,22 @@ impl CounterSetting {
     }
 
     /// Begins to learn the numbers of the next ranks, if they differ; else only to meet.
-    fn meet(&self, core: &mut Core, alike: Alike) -> Result<Phase> {
+    fn meet(&self, core: &mut Core, alike: Alike) -> Result<SettingPhase> {
         let group = &self.window.shared().group;
         let known = self.learnt.len() as u32;
         let next = known..group.size().min(known + ROUND);
         let number = |rank| if rank == group.me().0 { self.number.into() } else { u64::MAX };
         let mine = if alike.is_some() { vec![0] } else { next.map(number).collect() };
         core.state.needs_step = true;
-        Ok(Phase::Meet(self.window.engine().host().begin_reduce(group, Combine::Min, &mine)?, alike))
+        Ok(SettingPhase::Meet(self.window.engine().host().begin_reduce(group, Combine::Min, &mine)?, alike))
     }
 }
 
 impl Drop for CounterSetting {
     /// One that is given up is waited for by the other ranks, as a window's creation is; where the host can, their calls fail.
     fn drop(&mut self) {
-        let phase = std::mem::replace(&mut self.phase, Phase::Over);
-        if let Phase::Compare(request) | Phase::Meet(request, _) = phase
+        let phase = std::mem::replace(&mut self.phase, SettingPhase::Over);
+        if let SettingPhase::Compare(request) | SettingPhase::Meet(request, _) = phase
             && !crate::fork::is_child()
         {
             let engine = self.window.engine();

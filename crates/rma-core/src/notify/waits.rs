@@ -163,7 +163,7 @@ impl<'a> Notifications<'a> {
         let found = engine.wait_for(call, !shared.maps_others(), &describe, &mut |core| {
             let Core { state, windows, .. } = core;
             if !state.is_spinning && sleeper.is_none() {
-                sleeper = Some(Sleeper::new(block));
+                sleeper = Some(CounterSleep::new(block));
             }
             // In this order: what they have raised is raised then.
             let left = if state.is_spinning { None } else { self.have_all_left() };
@@ -220,16 +220,16 @@ impl<'a> Notifications<'a> {
 }
 
 /// A thread that may sleep until a counter changes.
-pub(super) struct Sleeper<'a>(CounterBlock<'a>);
+pub(super) struct CounterSleep<'a>(CounterBlock<'a>);
 
-impl<'a> Sleeper<'a> {
+impl<'a> CounterSleep<'a> {
     pub(super) fn new(block: CounterBlock<'a>) -> Self {
         block.begin_sleep();
         Self(block)
     }
 }
 
-impl Drop for Sleeper<'_> {
+impl Drop for CounterSleep<'_> {
     fn drop(&mut self) {
         self.0.end_sleep();
     }

@@ -19,11 +19,11 @@
 use super::issue::Issuer;
 use crate::channel::MIN_PACKET;
 use crate::control::LockKind;
-use crate::epoch::{Epoch, LockState};
+use crate::epoch::{Epoch, LockStage};
 use crate::ids::Rank;
 use crate::pool::PoolKey;
 use crate::state::MAX_HEAD;
-use crate::table::{Closing, FetchCall, OpKind, Operation, Outline, SmallStore, Target};
+use crate::table::{ClosingWord, FetchCall, OpKind, Operation, Outline, SmallStore, Target};
 use crate::wire::{Area, RUN_HEAD, RequestFlags, SHORT_STORE, STORE_HEAD};
 
 /// Part of `RMA_PACK_FROM` that may be on the way unacknowledged before stores with requests share packets.
@@ -68,7 +68,7 @@ pub(super) enum Due {
 
 /// Whether packets to a target may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gate {
+pub(super) enum TargetGate {
     /// Not before an event that has not come.
     Closed,
     /// Only together with, or behind, a lock request; which is due by itself when it is wanted.
@@ -157,14 +157,14 @@ impl Issuer<'_> {
         let first = target.pending.head().map(|op| (op, &self.pools.ops[op]));
         let is_pushed = |op: &Operation| op.order <= target.push_to || self.window.no_hold_back;
         match (self.gate(target), first) {
-            (Gate::Closed, _) | (Gate::Lock { is_wanted: false, .. }, None) => Due::Nothing,
-            (Gate::Lock { kind, .. }, None) => Due::Lock(kind, None),
-            (Gate::Lock { kind, is_wanted }, Some((key, op))) => {
+            (TargetGate::Closed, _) | (TargetGate::Lock { is_wanted: false, .. }, None) => Due::Nothing,
+            (TargetGate::Lock { kind, .. }, None) => Due::Lock(kind, None),
+            (TargetGate::Lock { kind, is_wanted }, Some((key, op))) => {
                 let is_due =
                     is_wanted || is_pushed(op) || target.pending.len() > 1 || !self.rides_on_lock(target, op);
                 if is_due { Due::Lock(kind, Some(key)) } else { Due::Nothing }
             }
-            (Gate::Open, Some((key, op))) => {
+            (TargetGate::Open, Some((key, op))) => {
                 // A pack with something behind it takes no more stores.
                 let is_closed_pack = op.kind == OpKind::Pack && target.pending.len() > 1;
                 if is_pushed(op) || is_closed_pack || target.pending.len() > self.config.piggyback_threshold {
@@ -173,7 +173,7 @@ impl Issuer<'_> {
                 // What is held back must not hold back the acknowledgement of what has left.
                 self.due_word(target)
             }
-            (Gate::Open, None) => self.due_word(target),
+            (TargetGate::Open, None) => self.due_word(target),
         }
     }
 
@@ -191,28 +191,28 @@ impl Issuer<'_> {
         if target.needs_ack_request() {
             flags = flags.with(RequestFlags::ACK);
         }
-        if target.closing == Closing::Wanted && !self.holds_word(target) {
+        if target.closing == ClosingWord::Wanted && !self.holds_word(target) {
             flags = flags.with(self.closing_flag());
         }
         if flags == RequestFlags::NONE { Due::Nothing } else { Due::Word(flags) }
     }
 
-    pub(super) fn gate(&self, target: &Target) -> Gate {
+    pub(super) fn gate(&self, target: &Target) -> TargetGate {
         if self.window.shared.may_send_to_node_target(target.rank) {
-            return Gate::Open;
+            return TargetGate::Open;
         }
         match self.window.access().epoch() {
-            Epoch::FenceGranted | Epoch::PscwGranted | Epoch::LockAllGranted => Gate::Open,
-            Epoch::Unset | Epoch::FenceIssued => Gate::Closed,
-            Epoch::PscwIssued if self.window.epoch.access.has_posted(target.rank) => Gate::Open,
-            Epoch::PscwIssued => Gate::Closed,
+            Epoch::FenceGranted | Epoch::PscwGranted | Epoch::LockAllGranted => TargetGate::Open,
+            Epoch::Unset | Epoch::FenceIssued => TargetGate::Closed,
+            Epoch::PscwIssued if self.window.epoch.access.has_posted(target.rank) => TargetGate::Open,
+            Epoch::PscwIssued => TargetGate::Closed,
             Epoch::PerTarget | Epoch::LockAllCalled | Epoch::LockAllIssued => {
                 match self.window.epoch.lock(target.rank) {
-                    None => Gate::Closed,
+                    None => TargetGate::Closed,
                     Some(lock) => match lock.state {
-                        LockState::Called => Gate::Lock { kind: lock.kind, is_wanted: lock.wanted },
-                        LockState::Issued => Gate::Closed,
-                        LockState::Granted => Gate::Open,
+                        LockStage::Called => TargetGate::Lock { kind: lock.kind, is_wanted: lock.wanted },
+                        LockStage::Issued => TargetGate::Closed,
+                        LockStage::Granted => TargetGate::Open,
                     },
                 }
             }
@@ -261,7 +261,7 @@ impl Issuer<'_> {
         }
         let mut flags = lock.with(op.notice());
         let next = target.pending.iter(&self.pools.ops).nth(1);
-        if next.is_none() && target.closing == Closing::Wanted {
+        if next.is_none() && target.closing == ClosingWord::Wanted {
             flags = flags.with(self.closing_flag());
         }
         let next_order = next.map_or(u64::MAX, |key| self.pools.ops[key].order);

@@ -4,7 +4,7 @@
 //! what rides on it, is [`super::decide`]'s to say, as the packet is made (lessons, fixed 23); packets of no operation are in
 //! [`super::round`].
 
-use super::decide::{Due, Gate};
+use super::decide::{Due, TargetGate};
 use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Channel, Lane, Source};
 use crate::config::EngineConfig;
@@ -17,8 +17,8 @@ use crate::state::{
     BulkOwner, Bulks, ByChannel, Flavor, MAX_HEAD, Outbox, Pools, Regions, Sent, ShortStore, State,
     WindowState,
 };
-use crate::table::{Closing, OpArea, OpData, OpKind, Operation, Target};
-use crate::wire::{Area, Place, Request, RequestFlags, RequestKind, SHAPE_LEN, SHORT_STORE};
+use crate::table::{ClosingWord, OpArea, OpData, OpKind, Operation, Target};
+use crate::wire::{Area, Request, RequestFlags, RequestKind, SHAPE_LEN, SHORT_STORE, TargetPlace};
 
 /// What issuing works on.
 pub(crate) struct Issuer<'a> {
@@ -44,7 +44,7 @@ pub(super) use outbox;
 
 /// What one attempt came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PacketStep {
     Moved,
     Idle,
     /// Something is due, but the channel has no room.
@@ -71,9 +71,9 @@ impl<'a> Issuer<'a> {
             let (mut moved, mut blocked) = (false, false);
             let keys = self.window.table.keys(&self.pools.targets);
             let mut note = |step| match step {
-                Step::Moved => moved = true,
-                Step::Blocked => blocked = true,
-                Step::Idle => {}
+                PacketStep::Moved => moved = true,
+                PacketStep::Blocked => blocked = true,
+                PacketStep::Idle => {}
             };
             for key in &keys {
                 note(self.issue_target(*key));
@@ -98,18 +98,20 @@ impl<'a> Issuer<'a> {
     fn has_said_all(&self, keys: &[PoolKey]) -> bool {
         let [key] = keys else { return false };
         let Some(target) = self.pools.targets.get(*key) else { return false };
-        self.window.rounds.is_empty() && target.has_said_all() && self.gate(target) == Gate::Open
+        self.window.rounds.is_empty() && target.has_said_all() && self.gate(target) == TargetGate::Open
     }
 
     /// Issues what may leave to one target, and the word of the call that closes the epoch; answers whether that has left.
     pub(crate) fn close_to(&mut self, key: PoolKey) -> bool {
         self.pools.targets[key].close();
         for _ in 0..self.config.poll_packets {
-            if self.issue_target(key) != Step::Moved || self.pools.targets[key].closing == Closing::Sent {
+            if self.issue_target(key) != PacketStep::Moved
+                || self.pools.targets[key].closing == ClosingWord::Sent
+            {
                 break;
             }
         }
-        let has_left = self.pools.targets[key].closing == Closing::Sent;
+        let has_left = self.pools.targets[key].closing == ClosingWord::Sent;
         self.pools.targets[key].on_notified();
         has_left
     }
@@ -117,7 +119,7 @@ impl<'a> Issuer<'a> {
     /// Issues what may leave to one target; answers whether the gate is open and nothing is left for it.
     pub(crate) fn issue_to(&mut self, key: PoolKey) -> bool {
         for _ in 0..self.config.poll_packets {
-            if self.issue_target(key) != Step::Moved {
+            if self.issue_target(key) != PacketStep::Moved {
                 break;
             }
             if self.has_said_all(&[key]) {
@@ -128,12 +130,12 @@ impl<'a> Issuer<'a> {
     }
 
     /// Makes at most one packet for one target.
-    fn issue_target(&mut self, key: PoolKey) -> Step {
+    fn issue_target(&mut self, key: PoolKey) -> PacketStep {
         if let Some(step) = self.issue_first_transfer(key) {
             return step;
         }
         match self.due(key) {
-            Due::Nothing => Step::Idle,
+            Due::Nothing => PacketStep::Idle,
             Due::Lock(kind, op) => self.issue_lock(key, op, kind),
             Due::Operation(op) => self.issue_operation(key, op, RequestFlags::NONE),
             Due::Word(flags) => self.send_sync(key, flags),
@@ -141,26 +143,26 @@ impl<'a> Issuer<'a> {
     }
 
     /// Begins a transfer of the first operation in line, if the gate is open; nothing where packets are to carry it.
-    fn issue_first_transfer(&mut self, key: PoolKey) -> Option<Step> {
+    fn issue_first_transfer(&mut self, key: PoolKey) -> Option<PacketStep> {
         if !self.window.remote.is_offered() {
             return None;
         }
         let target = &self.pools.targets[key];
         let op = target.pending.head()?;
         match self.gate(target) {
-            Gate::Open => self.issue_transfer(key, op),
-            Gate::Lock { .. }
+            TargetGate::Open => self.issue_transfer(key, op),
+            TargetGate::Lock { .. }
                 if has(Bug::TransferUnlocked) && self.window.transfers(target.rank, &self.pools.ops[op]) =>
             {
-                Some(self.issue_transfer(key, op).unwrap_or(Step::Idle))
+                Some(self.issue_transfer(key, op).unwrap_or(PacketStep::Idle))
             }
-            Gate::Closed | Gate::Lock { .. } => None,
+            TargetGate::Closed | TargetGate::Lock { .. } => None,
         }
     }
 
     /// Asks for the lock, with the first operation on the request when there is one and it fits.
     /// One that the caller has called for before goes first.
-    pub(super) fn issue_lock(&mut self, key: PoolKey, op: Option<PoolKey>, kind: LockKind) -> Step {
+    pub(super) fn issue_lock(&mut self, key: PoolKey, op: Option<PoolKey>, kind: LockKind) -> PacketStep {
         let rank = self.pools.targets[key].rank;
         if let Some(first) = self.window.epoch.asked_before(rank) {
             return self.issue_lock_before(first);
@@ -171,7 +173,7 @@ impl<'a> Issuer<'a> {
             Some(op) => self.issue_operation(key, op, flag),
             None => self.send_sync(key, flag),
         };
-        if step == Step::Moved {
+        if step == PacketStep::Moved {
             self.window.epoch.on_lock(rank, LockEvent::Ask);
             self.pools.targets[key].is_locking = true;
             if rider.is_some() {
@@ -183,11 +185,11 @@ impl<'a> Issuer<'a> {
 
     /// Makes the next packet of the first pending operation.
     #[cfg_attr(debug_assertions, inline(never))] // a station for debuggers
-    fn issue_operation(&mut self, key: PoolKey, op_key: PoolKey, lock: RequestFlags) -> Step {
+    fn issue_operation(&mut self, key: PoolKey, op_key: PoolKey, lock: RequestFlags) -> PacketStep {
         let target = &self.pools.targets[key];
         let op = &self.pools.ops[op_key];
         if self.must_wait(target, op) {
-            return Step::Idle;
+            return PacketStep::Idle;
         }
         if let Some((store, run, data)) = op.run_to_store(longest_short_store(self.config)) {
             let short = ShortStore { store, disp: op.disp, run, data };
@@ -198,15 +200,15 @@ impl<'a> Issuer<'a> {
         let flags = self.flags(target, op, lock, is_last_piece);
         let sequence = Sequence(target.sent.0 + 1);
         let is_small = self.fits_small(target, &area, piece);
-        let kind = request_kind(op.kind, op_key.into(), Place { disp: op.disp, area }, piece);
+        let kind = request_kind(op.kind, op_key.into(), TargetPlace { disp: op.disp, area }, piece);
         let request = Request { window: self.window.shared.id, flags, sequence, kind };
         match self.send_piece(key, op_key, &request, piece, is_small) {
-            Sent::Full => return Step::Blocked,
-            Sent::Lost => return Step::Idle,
+            Sent::Full => return PacketStep::Blocked,
+            Sent::Lost => return PacketStep::Idle,
             Sent::Yes => {}
         }
         self.on_piece_sent(key, op_key, flags, piece, is_last_piece);
-        Step::Moved
+        PacketStep::Moved
     }
 
     /// Makes the packet of the first pending operation, which is such a store.
@@ -216,18 +218,18 @@ impl<'a> Issuer<'a> {
         op_key: PoolKey,
         lock: RequestFlags,
         short: ShortStore,
-    ) -> Step {
+    ) -> PacketStep {
         let target = &self.pools.targets[key];
         let op = &self.pools.ops[op_key];
         let flags = self.flags(target, op, lock, true);
         let (len, sequence) = (op.len, Sequence(target.sent.0 + 1));
         match outbox!(self).store(target.peer, self.window.shared.id, flags, sequence, short) {
-            Sent::Full => return Step::Blocked,
-            Sent::Lost => return Step::Idle,
+            Sent::Full => return PacketStep::Blocked,
+            Sent::Lost => return PacketStep::Idle,
             Sent::Yes => {}
         }
         self.on_piece_sent(key, op_key, flags, len, true);
-        Step::Moved
+        PacketStep::Moved
     }
 
     /// What the next packet of the operation covers.
@@ -335,13 +337,13 @@ impl<'a> Issuer<'a> {
         }
     }
 
-    fn send_sync(&mut self, key: PoolKey, flags: RequestFlags) -> Step {
+    fn send_sync(&mut self, key: PoolKey, flags: RequestFlags) -> PacketStep {
         let target = &mut self.pools.targets[key];
         let sequence = Sequence(target.sent.0 + 1);
         let request = Request { window: self.window.shared.id, flags, sequence, kind: RequestKind::Sync };
         match outbox!(self).small(target.peer, Lane::Request, &request.emit(), Source::Bytes(&[])) {
-            Sent::Full => return Step::Blocked,
-            Sent::Lost => return Step::Idle,
+            Sent::Full => return PacketStep::Blocked,
+            Sent::Lost => return PacketStep::Idle,
             Sent::Yes => {}
         }
         let sequence = target.next_sequence();
@@ -351,7 +353,7 @@ impl<'a> Issuer<'a> {
         if flags.closes() {
             target.on_closed(flags);
         }
-        Step::Moved
+        PacketStep::Moved
     }
 }
 
@@ -367,7 +369,7 @@ pub(super) struct NextPiece {
 }
 
 #[inline]
-pub(super) fn request_kind(kind: OpKind, reply_to: RequestId, place: Place, len: u64) -> RequestKind {
+pub(super) fn request_kind(kind: OpKind, reply_to: RequestId, place: TargetPlace, len: u64) -> RequestKind {
     match kind {
         OpKind::Put => RequestKind::Put(place),
         OpKind::Pack => RequestKind::Pack,

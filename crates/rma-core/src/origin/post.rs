@@ -12,7 +12,7 @@ use super::coalesce;
 use super::decide::{Decision, New};
 use super::issue::Issuer;
 use crate::channel::Channel;
-use crate::epoch::{Epoch, Event, LockState};
+use crate::epoch::{AccessEvent, Epoch, LockStage};
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Rank, WindowId};
 use crate::pool::PoolKey;
@@ -52,7 +52,7 @@ pub(crate) fn post(
     let (outline, is_requested) = (Outline::of(small.as_ref()), op.is_awaited());
     let new = New { outline, is_requested, is_transfer: window.transfers(rank, op) };
     let decision = Issuer::new(channel, state, window).decide(target, new, false);
-    if !enqueue(state, window, channel, Place { target, decision, is_extra }, waiting) {
+    if !enqueue(state, window, channel, PlaceInLine { target, decision, is_extra }, waiting) {
         return Err(refused(call));
     }
     // A step has nothing to do for an operation that is held back, where nothing else goes on.
@@ -63,7 +63,7 @@ pub(crate) fn post(
 }
 
 /// Where an operation gets its place.
-pub(super) struct Place {
+pub(super) struct PlaceInLine {
     pub(super) target: PoolKey,
     pub(super) decision: Decision,
     /// Its element is the one that a caller of locks can always have.
@@ -75,10 +75,10 @@ pub(super) fn enqueue(
     state: &mut State,
     window: &mut WindowState,
     channel: &dyn Channel,
-    place: Place,
+    place: PlaceInLine,
     waiting: &mut Option<Operation>,
 ) -> bool {
-    let Place { target: key, decision, is_extra } = place;
+    let PlaceInLine { target: key, decision, is_extra } = place;
     let Some(op) = waiting.as_mut() else { return true };
     let target = &mut state.pools.targets[key];
     let rank = target.rank;
@@ -137,7 +137,7 @@ pub(crate) fn reach(state: &mut State, window: &mut WindowState, rank: Rank) -> 
             // Freeing an element would lose nothing, since its lock is a fact; but facts are bounded by elements.
             state.counters.on_target_pool_exhausted(1);
             window.counters.on_lock_all_fallbacks(1);
-            window.on(Event::ElementsShort);
+            window.on(AccessEvent::ElementsShort);
             window.epoch.want_all();
             window.rounds.access = Some(AccessRound::Locks { next: Rank(0) });
             window.needs_issue = true;
@@ -171,7 +171,7 @@ pub(crate) fn ensure_target(state: &mut State, window: &mut WindowState, rank: R
     let (targets, share) = (&mut state.pools.targets, &mut window.target_share);
     let mut target = Target::new(rank, window.shared.group.peer(rank));
     // Asked for without an element.
-    target.is_locking = window.epoch.lock(rank).is_some_and(|lock| lock.state == LockState::Issued);
+    target.is_locking = window.epoch.lock(rank).is_some_and(|lock| lock.state == LockStage::Issued);
     let key = if is_extra { targets.take_extra(share, target) } else { targets.take(share, target) }.ok()?;
     window.table.insert(&mut state.pools.targets, key);
     Some(key)

@@ -4,12 +4,12 @@
 //! forged: a reply must name a live operation of this window and this peer that waits for exactly it.
 
 use crate::channel::{Delivery, Placement};
-use crate::epoch::{LockEvent, LockState};
+use crate::epoch::{LockEvent, LockStage};
 use crate::error::{Error, ErrorClass};
 use crate::ids::{Peer, Rank, RequestId, Sequence};
 use crate::pool::PoolKey;
 use crate::state::{OutOfRange, Pools, WindowState};
-use crate::table::{Closing, OpPool, Operation, Target};
+use crate::table::{ClosingWord, OpPool, Operation, Target};
 use crate::wire::{Response, ResponseFlags, ResponseKind};
 
 const NEVER_SENT: &str = "response to a request that was never sent";
@@ -189,7 +189,7 @@ fn check_grant(window: &WindowState, target: &Target, response: &Response) -> Re
     if !response.flags.has(ResponseFlags::GRANT) && !response.flags.has(ResponseFlags::REFUSED) {
         return Ok(());
     }
-    let is_waiting = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Issued);
+    let is_waiting = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockStage::Issued);
     if is_waiting { Ok(()) } else { Err("answer to a lock that was not asked for") }
 }
 
@@ -266,8 +266,8 @@ fn take_back(window: &mut WindowState, ops: &mut OpPool, target: &mut Target, se
     target.asked.retain(|(asked, _)| *asked != sequence);
     target.issued_to = op.order - 1;
     target.stored_to = target.stored_to.min(op.order - 1);
-    if target.closing == Closing::Sent {
-        target.closing = Closing::Wanted;
+    if target.closing == ClosingWord::Sent {
+        target.closing = ClosingWord::Wanted;
     }
     target.pending.push_front(ops, key);
 }

@@ -10,13 +10,13 @@
 use super::coalesce;
 use super::decide::{Decision, MOST_OPERAND, New};
 use super::issue::{Issuer, outbox, request_kind};
-use super::post::{Place, enqueue};
+use super::post::{PlaceInLine, enqueue};
 use crate::channel::{Channel, Lane};
 use crate::ids::{Rank, Sequence};
 use crate::pool::PoolKey;
 use crate::state::{Outbox, Permission, Sent, Shared, ShortStore, State, WindowState};
 use crate::table::{FetchCall, Operation, Outline, SmallStore};
-use crate::wire::{self, RUN_HEAD, Request, RequestFlags};
+use crate::wire::{RUN_HEAD, Request, RequestFlags, TargetPlace};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// An operation's window and target, with what its fast path changes.
@@ -87,7 +87,7 @@ impl FastPath<'_> {
             _ if is_requested => return None,
             _ => Operation::from(small),
         };
-        let place = Place { target: key, decision, is_extra: false };
+        let place = PlaceInLine { target: key, decision, is_extra: false };
         if !enqueue(state, window, *channel, place, &mut Some(op)) {
             return None;
         }
@@ -157,7 +157,7 @@ impl Issuer<'_> {
         let op = self.pools.ops.next_key();
         let (len, operand_len) = (call.result.len() as u64, call.operand.len());
         let sequence = Sequence(target.sent.0 + 1);
-        let kind = request_kind(call.kind, op.into(), wire::Place::run(call.disp, 0), len);
+        let kind = request_kind(call.kind, op.into(), TargetPlace::run(call.disp, 0), len);
         let request = Request { window: id, flags, sequence, kind };
         let mut packet = [0; RUN_HEAD + MOST_OPERAND];
         let (head, _) = packet.split_first_chunk_mut().expect("a packet longer than the head");

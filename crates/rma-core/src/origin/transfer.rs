@@ -9,19 +9,19 @@
 //! accumulates have no order with puts and gets (MPI 3.1 §11.7.2), and a flush waits for the answers.
 //! `docs/windows-over-network.md` has the proof.
 
-use super::issue::{Issuer, Step, outbox};
+use super::issue::{Issuer, PacketStep, outbox};
 use super::response::{Settler, retire};
 use crate::bugs::{Bug, has};
 use crate::channel::{Channel, Issued, Lane, RemotePlace, Source, TransferError, TransferToken};
 use crate::ids::{Peer, Sequence};
 use crate::pool::PoolKey;
 use crate::state::{BulkOwner, OutOfRange, Outbox, Pools, Sent, is_worth};
-use crate::table::{Closing, OpKind, Operation, Target};
+use crate::table::{ClosingWord, OpKind, Operation, Target};
 use crate::wire::{Request, RequestFlags, RequestKind};
 
 impl Issuer<'_> {
     /// Begins the next transfer of the first pending operation; nothing where packets are to carry it.
-    pub(super) fn issue_transfer(&mut self, key: PoolKey, op_key: PoolKey) -> Option<Step> {
+    pub(super) fn issue_transfer(&mut self, key: PoolKey, op_key: PoolKey) -> Option<PacketStep> {
         let target = &self.pools.targets[key];
         let op = &self.pools.ops[op_key];
         let (rank, peer) = (target.rank, target.peer);
@@ -47,13 +47,13 @@ impl Issuer<'_> {
         let issued = match begin(&mut *self.channel, op, peer, place, len, token) {
             Some(issued) => issued,
             // The channel's failure notice says the rest.
-            None => return Some(Step::Idle),
+            None => return Some(PacketStep::Idle),
         };
         match issued {
             Issued::Yes => {}
             Issued::Full => {
                 self.window.counters.on_channel_full(1);
-                return Some(Step::Blocked);
+                return Some(PacketStep::Blocked);
             }
             Issued::Never => {
                 self.pools.ops[op_key].on_no_transfer();
@@ -62,7 +62,7 @@ impl Issuer<'_> {
         }
         entry.insert(BulkOwner::Transfer { window: self.window.shared.id, target: key, op: op_key });
         self.on_transfer_issued(key, op_key, len);
-        Some(Step::Moved)
+        Some(PacketStep::Moved)
     }
 
     /// Moves every number that a transfer changes.
@@ -104,7 +104,7 @@ impl Issuer<'_> {
 
     /// Whether the word that ends the epoch has to wait for transfers.
     pub(super) fn holds_word(&self, target: &Target) -> bool {
-        target.closing == Closing::Wanted && target.transfers > 0 && !has(Bug::WordOvertakesTransfers)
+        target.closing == ClosingWord::Wanted && target.transfers > 0 && !has(Bug::WordOvertakesTransfers)
     }
 }
 
@@ -148,7 +148,7 @@ impl Settler<'_> {
             operation.signal_end(Err(OutOfRange::LEFT.into_error("request", element.rank)));
         }
         operation.signal_if_ended();
-        self.window.needs_issue |= !element.pending.is_empty() || element.closing == Closing::Wanted;
+        self.window.needs_issue |= !element.pending.is_empty() || element.closing == ClosingWord::Wanted;
         retire(self.window, ops, element);
     }
 }

@@ -34,19 +34,19 @@ const EVENTS_AT_ONCE: usize = 64;
 
 /// Sleeps until something happens. One thread at a time waits in it.
 pub(crate) struct Poller {
-    shared: Arc<Shared>,
+    shared: Arc<PollerParts>,
 }
 
 /// What a channel gets to make its sources wake the sleeper. Clones name the same poller.
 #[derive(Clone)]
-pub struct Registrar(Arc<Shared>);
+pub struct Registrar(Arc<PollerParts>);
 
 /// Wakes the sleeper from any thread of this process.
 #[derive(Clone)]
-pub struct WakeHandle(Arc<Shared>);
+pub struct WakeHandle(Arc<PollerParts>);
 
 #[derive(Default)]
-struct Shared {
+struct PollerParts {
     system: OnceLock<System>,
     /// Held while the descriptors are made.
     making: Mutex<()>,
@@ -103,7 +103,7 @@ impl System {
 
 impl Poller {
     pub(crate) fn new() -> (Self, Registrar) {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<PollerParts>::default();
         (Self { shared: Arc::clone(&shared) }, Registrar(shared))
     }
 
@@ -113,7 +113,7 @@ impl Poller {
     }
 }
 
-impl Shared {
+impl PollerParts {
     /// The descriptors, made now if they were not needed before.
     fn system(&self) -> io::Result<&System> {
         if let Some(system) = self.system.get() {

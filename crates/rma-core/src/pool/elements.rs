@@ -11,7 +11,7 @@ use std::ops::{Index, IndexMut};
 
 /// Elements of type `T` for all windows of one engine.
 pub struct GlobalPool<T> {
-    slots: Vec<Slot<T>>,
+    slots: Vec<ElementSlot<T>>,
     first_free: u32,
     global_cap: u32,
     global_used: u32,
@@ -20,12 +20,12 @@ pub struct GlobalPool<T> {
     stats: PoolStats,
 }
 
-struct Slot<T> {
+struct ElementSlot<T> {
     generation: u32,
-    state: State<T>,
+    state: SlotState<T>,
 }
 
-enum State<T> {
+enum SlotState<T> {
     Free { next: u32 },
     Used { share: u32, value: T },
 }
@@ -138,11 +138,11 @@ impl<T> GlobalPool<T> {
     #[inline]
     pub fn put_back(&mut self, share: &mut LocalShare, key: PoolKey) -> Option<T> {
         let next = self.first_free;
-        let state = std::mem::replace(self.used(share, key)?, State::Free { next });
+        let state = std::mem::replace(self.used(share, key)?, SlotState::Free { next });
         self.on_returned(share, key);
         match state {
-            State::Used { value, .. } => Some(value),
-            State::Free { .. } => None,
+            SlotState::Used { value, .. } => Some(value),
+            SlotState::Free { .. } => None,
         }
     }
 
@@ -152,7 +152,7 @@ impl<T> GlobalPool<T> {
     pub fn give_back(&mut self, share: &mut LocalShare, key: PoolKey) -> bool {
         let next = self.first_free;
         let Some(state) = self.used(share, key) else { return false };
-        *state = State::Free { next };
+        *state = SlotState::Free { next };
         self.on_returned(share, key);
         true
     }
@@ -168,9 +168,9 @@ impl<T> GlobalPool<T> {
     ) -> Option<R> {
         let next = self.first_free;
         let state = self.used(share, key)?;
-        let State::Used { value, .. } = state else { return None };
+        let SlotState::Used { value, .. } = state else { return None };
         let found = last(value)?;
-        *state = State::Free { next };
+        *state = SlotState::Free { next };
         self.on_returned(share, key);
         Some(found)
     }
@@ -179,7 +179,9 @@ impl<T> GlobalPool<T> {
     #[inline]
     pub fn get(&self, key: PoolKey) -> Option<&T> {
         match self.slots.get(key.index as usize)? {
-            Slot { generation, state: State::Used { value, .. } } if *generation == key.generation => {
+            ElementSlot { generation, state: SlotState::Used { value, .. } }
+                if *generation == key.generation =>
+            {
                 Some(value)
             }
             _ => None,
@@ -190,7 +192,9 @@ impl<T> GlobalPool<T> {
     #[inline]
     pub fn get_mut(&mut self, key: PoolKey) -> Option<&mut T> {
         match self.slots.get_mut(key.index as usize)? {
-            Slot { generation, state: State::Used { value, .. } } if *generation == key.generation => {
+            ElementSlot { generation, state: SlotState::Used { value, .. } }
+                if *generation == key.generation =>
+            {
                 Some(value)
             }
             _ => None,
@@ -200,10 +204,10 @@ impl<T> GlobalPool<T> {
     /// All elements in use, by index.
     pub fn iter(&self) -> impl Iterator<Item = (PoolKey, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| match &slot.state {
-            State::Used { value, .. } => {
+            SlotState::Used { value, .. } => {
                 Some((PoolKey { index: index as u32, generation: slot.generation }, value))
             }
-            State::Free { .. } => None,
+            SlotState::Free { .. } => None,
         })
     }
 
@@ -243,10 +247,10 @@ impl<T> GlobalPool<T> {
 
     /// The state of an element that this share has taken.
     #[inline]
-    fn used(&mut self, share: &LocalShare, key: PoolKey) -> Option<&mut State<T>> {
+    fn used(&mut self, share: &LocalShare, key: PoolKey) -> Option<&mut SlotState<T>> {
         let slot = self.slots.get_mut(key.index as usize)?;
         match slot.state {
-            State::Used { share: id, .. } if slot.generation == key.generation && id == share.id() => {
+            SlotState::Used { share: id, .. } if slot.generation == key.generation && id == share.id() => {
                 Some(&mut slot.state)
             }
             _ => None,
@@ -267,18 +271,18 @@ impl<T> GlobalPool<T> {
     fn insert(&mut self, share: u32, value: T) -> PoolKey {
         let index = self.first_free;
         let Some(slot) = self.slots.get_mut(index as usize) else { return self.insert_new(share, value) };
-        if let State::Free { next } = slot.state {
+        if let SlotState::Free { next } = slot.state {
             self.first_free = next;
         }
         slot.generation = slot.next_generation();
-        slot.state = State::Used { share, value };
+        slot.state = SlotState::Used { share, value };
         PoolKey { index, generation: slot.generation }
     }
 
     /// There is no free slot, but an index left, since `open_share` bounds the elements in use.
     #[cold]
     fn insert_new(&mut self, share: u32, value: T) -> PoolKey {
-        self.slots.push(Slot { generation: 1, state: State::Used { share, value } });
+        self.slots.push(ElementSlot { generation: 1, state: SlotState::Used { share, value } });
         PoolKey { index: (self.slots.len() - 1) as u32, generation: 1 }
     }
 
@@ -286,7 +290,9 @@ impl<T> GlobalPool<T> {
         let (mut len, mut at) = (0, self.first_free);
         while at != NONE {
             match self.slots.get(at as usize) {
-                Some(Slot { state: State::Free { next }, .. }) if len < self.slots.len() => at = *next,
+                Some(ElementSlot { state: SlotState::Free { next }, .. }) if len < self.slots.len() => {
+                    at = *next
+                }
                 _ => return Err(format!("the list of free slots is broken at slot {at}")),
             }
             len += 1;
@@ -295,7 +301,7 @@ impl<T> GlobalPool<T> {
     }
 }
 
-impl<T> Slot<T> {
+impl<T> ElementSlot<T> {
     #[inline]
     fn next_generation(&self) -> u32 {
         self.generation.checked_add(1).unwrap_or(1)
@@ -303,8 +309,8 @@ impl<T> Slot<T> {
 
     fn owner(&self) -> Option<u32> {
         match self.state {
-            State::Used { share, .. } => Some(share),
-            State::Free { .. } => None,
+            SlotState::Used { share, .. } => Some(share),
+            SlotState::Free { .. } => None,
         }
     }
 }

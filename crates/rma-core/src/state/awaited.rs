@@ -8,14 +8,14 @@ use smallvec::SmallVec;
 
 /// Ranks of a group, ascending, and which of them are awaited.
 #[derive(Debug, Default)]
-pub(crate) struct Awaited {
+pub(crate) struct AwaitedRanks {
     group: SmallVec<[Rank; 8]>,
     /// A bit for each rank of the group.
     awaited: SmallVec<[u64; 1]>,
     left: usize,
 }
 
-impl Awaited {
+impl AwaitedRanks {
     /// Takes a group, ascending, of which every rank is awaited that `is_awaited`.
     pub(crate) fn open(&mut self, group: &[Rank], mut is_awaited: impl FnMut(Rank) -> bool) {
         debug_assert!(group.windows(2).all(|pair| pair[0] < pair[1]), "a group is in order");
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn each_rank_of_a_group_is_awaited_until_it_is_taken_off() {
         let group = (0..200).map(|i| Rank(3 * i)).collect::<Vec<_>>();
-        let mut awaited = Awaited::default();
+        let mut awaited = AwaitedRanks::default();
         for _ in 0..2 {
             awaited.open(&group, |rank| rank != Rank(30));
             assert_eq!((awaited.group(), awaited.iter().count()), (&group[..], 199));

@@ -20,10 +20,10 @@ const LEAST: usize = 4 << 10;
 pub(crate) struct Incoming {
     pub(crate) request: Request,
     pub(crate) len: u64,
-    pub(crate) body: Body,
+    pub(crate) body: ReceivedBody,
 }
 
-pub(crate) enum Body {
+pub(crate) enum ReceivedBody {
     /// Straight into the window, which stays mapped until then.
     Window { _memory: Held },
     /// Into a buffer, to be combined when complete.

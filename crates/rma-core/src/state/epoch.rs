@@ -9,7 +9,7 @@
 
 use super::started::Access;
 use crate::control::LockKind;
-use crate::epoch::{AccessWord, Caller, Epoch, Event, LockEvent, LockState};
+use crate::epoch::{AccessEvent, AccessWord, Caller, Epoch, LockEvent, LockStage};
 use crate::ids::Rank;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -20,7 +20,7 @@ const KEPT_PROMISES: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock {
     pub(crate) kind: LockKind,
-    pub(crate) state: LockState,
+    pub(crate) state: LockStage,
     /// The caller that locked; `None` in a lock_all epoch, whose locks have no order.
     pub(crate) caller: Option<Caller>,
     /// No lock is taken at the target, and none released.
@@ -39,7 +39,7 @@ impl Lock {
     /// The lock of a target in a lock_all epoch.
     pub(crate) const LAZY: Self = Self {
         kind: LockKind::Shared,
-        state: LockState::Called,
+        state: LockStage::Called,
         caller: None,
         no_check: false,
         wanted: false,
@@ -51,7 +51,7 @@ impl Lock {
     /// The caller that locked, if it is a single lock that is not held yet: later ones of its caller wait for
     /// it.
     fn promised_to(&self) -> Option<Caller> {
-        self.caller.filter(|_| self.state != LockState::Granted && !self.is_lost)
+        self.caller.filter(|_| self.state != LockStage::Granted && !self.is_lost)
     }
 
     /// Moves the lock's state. An event that cannot happen changes nothing.
@@ -94,16 +94,19 @@ impl WindowEpoch {
 
     /// The window's access side was `before` when the event happened to it.
     #[inline(always)]
-    pub(crate) fn follow(&mut self, before: AccessWord, event: Event) {
+    pub(crate) fn follow(&mut self, before: AccessWord, event: AccessEvent) {
         let is_same = match event {
-            Event::Posted | Event::ElementsShort | Event::AllLocked | Event::Reach(_) => true,
-            Event::FenceMet => before.epoch() == Epoch::FenceIssued,
-            Event::Lock => before.epoch() == Epoch::PerTarget,
-            Event::Unlock => before.locks() > 1,
+            AccessEvent::Posted
+            | AccessEvent::ElementsShort
+            | AccessEvent::AllLocked
+            | AccessEvent::Reach(_) => true,
+            AccessEvent::FenceMet => before.epoch() == Epoch::FenceIssued,
+            AccessEvent::Lock => before.epoch() == Epoch::PerTarget,
+            AccessEvent::Unlock => before.locks() > 1,
             _ => false,
         };
         self.number += u64::from(!is_same);
-        if matches!(event, Event::AllLocked | Event::UnlockAll) {
+        if matches!(event, AccessEvent::AllLocked | AccessEvent::UnlockAll) {
             // From now on the fact is one word, or nothing.
             self.locks.clear();
             self.asking.clear();
@@ -188,7 +191,7 @@ impl WindowEpoch {
 
     /// Such a lock is held; answers whether it was asked for so.
     pub(crate) fn on_granted_bare(&mut self, rank: Rank) -> bool {
-        let is_asked = |lock: &Lock| lock.is_bare && lock.state == LockState::Issued;
+        let is_asked = |lock: &Lock| lock.is_bare && lock.state == LockStage::Issued;
         let is_asked = self.lock(rank).is_some_and(is_asked);
         if is_asked {
             self.on_lock(rank, LockEvent::Grant);
@@ -221,23 +224,23 @@ impl WindowEpoch {
 
     /// The ranks whose locks have been called for but are not held yet.
     pub(crate) fn ungranted(&self) -> impl Iterator<Item = Rank> + '_ {
-        self.locks().filter(|(_, lock)| lock.state != LockState::Granted).map(|(rank, _)| rank)
+        self.locks().filter(|(_, lock)| lock.state != LockStage::Granted).map(|(rank, _)| rank)
     }
 
     /// Those of them that this caller has called for.
     pub(crate) fn ungranted_of(&self, caller: Caller) -> impl Iterator<Item = Rank> + '_ {
-        let is_ungranted = move |lock: &Lock| lock.state != LockState::Granted && lock.caller == Some(caller);
+        let is_ungranted = move |lock: &Lock| lock.state != LockStage::Granted && lock.caller == Some(caller);
         self.locks().filter(move |(_, lock)| is_ungranted(lock)).map(|(rank, _)| rank)
     }
 
     /// Whether the lock of another rank is held.
     pub(crate) fn holds_another(&self, rank: Rank) -> bool {
-        self.locks().any(|(other, lock)| other != rank && lock.state == LockState::Granted && !lock.no_check)
+        self.locks().any(|(other, lock)| other != rank && lock.state == LockStage::Granted && !lock.no_check)
     }
 
     /// Whether the lock of a rank is held by itself.
     pub(crate) fn is_granted(&self, rank: Rank) -> bool {
-        self.lock(rank).is_some_and(|lock| lock.state == LockState::Granted)
+        self.lock(rank).is_some_and(|lock| lock.state == LockStage::Granted)
     }
 
     /// Number of locks held or asked for, one by one.

@@ -31,7 +31,7 @@ pub(crate) struct NotExposed;
 
 /// Whether an exposure epoch is open, and the origins of one that was opened past the engine.
 #[derive(Debug)]
-pub(crate) struct Exposure {
+pub(crate) struct ExposureEpoch {
     level: ThreadLevel,
     word: AtomicU64,
     /// As `word` says, which is read before and changed after.
@@ -52,7 +52,7 @@ const IS_CHANGING: u64 = 2;
 const IS_FAST: u64 = 4;
 const ONE_EPOCH: u64 = 8;
 
-impl Exposure {
+impl ExposureEpoch {
     pub(crate) fn new(level: ThreadLevel) -> Self {
         Self { level, word: AtomicU64::new(0), origins: KeptPlaces::default() }
     }
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn an_exposure_epoch_is_ended_once_and_not_in_the_place_of_another() {
         for level in [ThreadLevel::Serialized, ThreadLevel::Multiple] {
-            let exposure = Exposure::new(level);
+            let exposure = ExposureEpoch::new(level);
             assert!(!exposure.is_open() && exposure.fast().is_none() && exposure.take_over().is_none());
             assert!(exposure.try_open(&places(&[3, 200])) && !exposure.try_open(&places(&[1])));
             let seen = exposure.fast().unwrap();

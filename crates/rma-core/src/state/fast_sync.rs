@@ -7,7 +7,7 @@
 //!
 //! Calls under the engine's lock find the same facts there, and any of them may end such an epoch.
 
-use super::{Exposure, NodeRank, Shared, ThreadLevel, WindowState};
+use super::{ExposureEpoch, NodeRank, Shared, ThreadLevel, WindowState};
 use crate::control::{KeptPlaces, LockRequest, Marks, Places, Taken};
 use crate::epoch::{Epoch, FastEpoch};
 use crate::ids::Rank;
@@ -31,7 +31,7 @@ pub(crate) struct FastSync {
     calls: AtomicU8,
     /// The ranks that the epoch of start reaches, while the access state says that there is one.
     pub(crate) started: KeptPlaces,
-    pub(crate) exposure: Exposure,
+    pub(crate) exposure: ExposureEpoch,
     /// Posts that this rank has seen.
     pub(crate) posts: Taken,
     /// Ranks that this one has seen to be done.
@@ -43,7 +43,7 @@ impl FastSync {
         Self {
             calls: AtomicU8::new(0),
             started: KeptPlaces::default(),
-            exposure: Exposure::new(level),
+            exposure: ExposureEpoch::new(level),
             posts: Taken::new(),
             dones: Taken::new(),
         }

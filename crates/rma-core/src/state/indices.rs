@@ -21,14 +21,14 @@ pub(crate) type Offer = SmallVec<[u64; WORDS + 1]>;
 /// by the ranks' common clock, then the communicator. All ranks of a creation know the same place, and no two
 /// creations of a process have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct CreationOrder {
     pub(crate) time: u64,
     pub(crate) context: u64,
 }
 
 /// How much of what is free a creation asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum OfferedPart {
     /// The lower half: what another thread creates meanwhile finds the rest.
     Half,
     All,
@@ -61,7 +61,7 @@ struct Claim {
     /// By the process's clock when it was begun.
     creation: u64,
     /// In the order of those that ask again; `None` before.
-    place: Option<Place>,
+    place: Option<CreationOrder>,
     /// What it is promised while an offer is under way.
     promised: Option<Set>,
 }
@@ -105,7 +105,7 @@ impl Indices {
     }
 
     /// Gives a creation a place, after its first offer was in vain.
-    pub(crate) fn line_up(&mut self, creation: u64, place: Place) {
+    pub(crate) fn line_up(&mut self, creation: u64, place: CreationOrder) {
         let at = self.find(creation);
         self.claims[at].place = Some(place);
     }
@@ -131,14 +131,14 @@ impl Indices {
     }
 
     /// What a creation offers after all of its ranks had their turn: nothing if another has come before it meanwhile.
-    pub(crate) fn offer(&mut self, creation: u64, reach: Reach) -> Offer {
+    pub(crate) fn offer(&mut self, creation: u64, reach: OfferedPart) -> Offer {
         let at = self.find(creation);
         if !self.has_turn(creation) {
             return offer(&Set::from_elem(0, self.free.len()), false);
         }
         let most = match reach {
-            Reach::Half => self.count_free().div_ceil(2),
-            Reach::All => self.most,
+            OfferedPart::Half => self.count_free().div_ceil(2),
+            OfferedPart::All => self.most,
         };
         let promised = self.promise(most);
         let offer = offer(&promised, true);
@@ -278,8 +278,8 @@ mod tests {
         (0..offers[0].len()).map(|i| offers.iter().fold(u64::MAX, |all, offer| all & offer[i])).collect()
     }
 
-    fn place(time: u64) -> Place {
-        Place { time, context: 0 }
+    fn place(time: u64) -> CreationOrder {
+        CreationOrder { time, context: 0 }
     }
 
     /// Creates as a group of one rank does.
@@ -330,13 +330,13 @@ mod tests {
             indices.line_up(creation, place(time));
         }
         assert!(indices.has_turn(late) && indices.is_behind(latest) && !indices.is_behind(early));
-        let offer = indices.offer(late, Reach::Half);
+        let offer = indices.offer(late, OfferedPart::Half);
         assert_eq!(offer[WORDS], u64::MAX);
         // One that comes before it lines up: the offer stands, and the newcomer waits for its end.
         assert_eq!(indices.agree(early, &nothing), Agreement::Disjoint);
         indices.line_up(early, place(7));
         assert!(!indices.has_turn(early) && !indices.has_turn(late));
-        let refused = combine(&[&offer, &indices.offer(latest, Reach::Half)]);
+        let refused = combine(&[&offer, &indices.offer(latest, OfferedPart::Half)]);
         assert_eq!(indices.agree(late, &refused), Agreement::Retry);
         assert!(indices.has_turn(early) && !indices.has_turn(late));
         indices.withdraw(early);
@@ -362,10 +362,10 @@ mod tests {
         let (creation, _) = indices.begin();
         indices.agree(creation, &[0; WORDS + 1]);
         indices.line_up(creation, place(1));
-        let half = indices.offer(creation, Reach::Half);
+        let half = indices.offer(creation, OfferedPart::Half);
         assert_eq!((half[0], half[1000 / 64]), (1 << 5, 0));
         indices.agree(creation, &[0; WORDS + 1]);
-        let all = indices.offer(creation, Reach::All);
+        let all = indices.offer(creation, OfferedPart::All);
         assert_eq!((all[0], all[1000 / 64]), (1 << 5, 1 << (1000 % 64)));
     }
 

@@ -1,8 +1,8 @@
 //! The walk that recomputes every count of the engine from its lists. Tests call it between steps; nothing else does.
 
 use super::{AccessRound, BulkOwner, Receiving, Single, State, WindowState, Windows};
-use crate::epoch::{Epoch, LockState, Stage};
-use crate::table::{Closing, OpArea, Target};
+use crate::epoch::{Epoch, LockStage, Stage};
+use crate::table::{ClosingWord, OpArea, Target};
 
 /// A sentence about what is wrong.
 type Broken = String;
@@ -94,9 +94,9 @@ impl State {
         )?;
         // Other threads may have begun operations of the next epoch meanwhile.
         let may_go_on = window.access().epoch() == Epoch::FenceGranted;
-        let is_closed = target.closing == Closing::Sent && !may_go_on;
+        let is_closed = target.closing == ClosingWord::Sent && !may_go_on;
         holds("nothing behind an unlock", !is_closed || target.pending.is_empty())?;
-        let is_asked = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Issued);
+        let is_asked = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockStage::Issued);
         holds("a lock that is asked for has an element", is_asked == target.is_locking)
     }
 }

@@ -4,7 +4,7 @@
 //! may work on the window where it lies, and nothing has to be found out again afterwards.
 
 use super::{Lock, WindowState};
-use crate::epoch::{Epoch, LockState, Stage};
+use crate::epoch::{Epoch, LockStage, Stage};
 use crate::ids::Rank;
 
 /// What is open to a rank.
@@ -86,7 +86,7 @@ impl WindowState {
 fn of_lock(lock: &Lock) -> Permission {
     match lock.state {
         _ if lock.closing => Permission::None,
-        LockState::Granted => Permission::Held,
-        LockState::Called | LockState::Issued => Permission::Promised,
+        LockStage::Granted => Permission::Held,
+        LockStage::Called | LockStage::Issued => Permission::Promised,
     }
 }

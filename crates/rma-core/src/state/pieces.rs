@@ -15,11 +15,11 @@ use crate::wire::{Area, Request, RequestFlags, RequestKind};
 
 /// The operations of one window, as a target, of which more is to come.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces {
+pub(crate) struct OpenOperations {
     open: Vec<(Peer, Unfinished)>,
 }
 
-impl Pieces {
+impl OpenOperations {
     /// A request with so many bytes of data has been seen to, and has changed memory unless it reaches outside of it.
     #[inline]
     pub(crate) fn on_request(

@@ -18,7 +18,7 @@ use crate::host::{Group, SegmentSet};
 use crate::ids::{Disp, Rank, WindowId};
 use crate::mem::{WriteSpan, full_ordering_beside_step};
 use crate::notification::Notification;
-use crate::wire::{Area, Place};
+use crate::wire::{Area, TargetPlace};
 use parking_lot::Mutex;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -191,7 +191,7 @@ impl MappedTarget {
 
 impl MappedTarget {
     /// The `len` bytes at `place`.
-    pub(crate) fn locate_place(&self, place: &Place, len: u64) -> Result<Scatter, OutOfRange> {
+    pub(crate) fn locate_place(&self, place: &TargetPlace, len: u64) -> Result<Scatter, OutOfRange> {
         match &place.area {
             Area::Run { offset } => self.locate_behind(place.disp, *offset, len).map(Scatter::span),
             Area::Shape { layout, from } => {

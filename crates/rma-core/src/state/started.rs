@@ -4,7 +4,7 @@
 //! target is early, that is, has come before the start call that it belongs to, and a set of ranks is all that has to be
 //! kept: packets of a pair come in order, and so posts match start calls in order (lessons, decision 4, and still there 1).
 
-use super::Awaited;
+use super::AwaitedRanks;
 use crate::bugs::{Bug, has};
 use crate::ids::Rank;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub(crate) struct Access {
     /// Those of the open epoch; awaited are those that have not posted.
-    targets: Awaited,
+    targets: AwaitedRanks,
     /// All of them are ranks of the node whose memory is not mapped.
     is_of_node_targets: bool,
     /// Ranks whose post has come before the start call.

@@ -1,7 +1,7 @@
 //! What a window knows as a target: its lock's holders by packets, the waiting line, and bodies being
 //! received.
 
-use super::{Arrivals, Awaited, Line, Pieces, Shared};
+use super::{Arrivals, AwaitedRanks, Line, OpenOperations, Shared};
 use crate::control::{Holder, LockKind, OfEngine};
 use crate::ids::Peer;
 use std::collections::HashMap;
@@ -25,13 +25,13 @@ pub(crate) struct TargetRole {
     /// The exclusive holder has unlocked, but answers queued before the release have not left.
     pub(crate) releasing: Option<Peer>,
     /// Origins of the exposure epoch of post/wait that are not done.
-    pub(crate) undone: Awaited,
+    pub(crate) undone: AwaitedRanks,
     /// Which ranks have come to fences, where ranks notify each other by packets.
     pub(crate) arrivals: Option<Arrivals>,
     /// Bodies being received into the window.
     pub(crate) receiving: u32,
     /// Operations of which more is to come.
-    pub(crate) pieces: Pieces,
+    pub(crate) pieces: OpenOperations,
 }
 
 impl TargetRole {

@@ -9,9 +9,9 @@ use super::{
 };
 use crate::bugs::{Bug, has};
 use crate::config::EngineConfig;
-use crate::epoch::{AccessWord, Call, Epoch, Event, Facts, LockState, OpenEpoch, RankLock, check};
+use crate::epoch::{AccessEvent, AccessWord, Call, Epoch, Facts, LockStage, OpenEpoch, RankLock, check};
 use crate::error::{Error, ErrorClass, Result};
-use crate::fork::{self, Kept};
+use crate::fork::{self, BarredInChild};
 use crate::host::HostRequest;
 use crate::ids::Rank;
 use crate::pool::LocalShare;
@@ -52,7 +52,7 @@ impl FenceProtocol {
 /// One window under the engine's lock.
 pub(crate) struct WindowState {
     pub(crate) shared: Arc<Shared>,
-    _in_child: Kept,
+    _in_child: BarredInChild,
     pub(crate) epoch: WindowEpoch,
     pub(crate) table: Table,
     /// The window's reserved operation elements.
@@ -206,7 +206,7 @@ impl WindowState {
 
     /// Whether an operation on `rank` may take its lock request along.
     pub(crate) fn may_ask(&self, rank: Rank) -> bool {
-        self.epoch.lock(rank).is_some_and(|lock| lock.state == LockState::Called)
+        self.epoch.lock(rank).is_some_and(|lock| lock.state == LockStage::Called)
     }
 
     /// The state of the access side, how far its calls have come, and its single locks.
@@ -230,7 +230,7 @@ impl WindowState {
 
     /// Moves the access side; the caller of each event has checked that it can happen.
     #[inline(always)]
-    pub(crate) fn on(&mut self, event: Event) {
+    pub(crate) fn on(&mut self, event: AccessEvent) {
         let before = self.shared.access.on(event);
         self.epoch.follow(before, event);
     }
@@ -239,14 +239,14 @@ impl WindowState {
     pub(crate) fn add_lock(&mut self, rank: Rank, lock: Lock) {
         self.epoch.add_lock(rank, lock);
         if !self.access().epoch().is_lock_all() {
-            self.on(Event::Lock);
+            self.on(AccessEvent::Lock);
         }
     }
 
     /// Forgets a lock.
     pub(crate) fn remove_lock(&mut self, rank: Rank) {
         if self.epoch.remove_lock(rank).is_some() && self.access().epoch() == Epoch::PerTarget {
-            self.on(Event::Unlock);
+            self.on(AccessEvent::Unlock);
         }
     }
 
@@ -256,9 +256,11 @@ impl WindowState {
         locks.into_iter().for_each(|rank| self.remove_lock(rank));
         match self.access().epoch() {
             Epoch::Unset | Epoch::PerTarget => {}
-            Epoch::FenceIssued | Epoch::FenceGranted => self.on(Event::FenceLast),
-            Epoch::PscwIssued | Epoch::PscwGranted => self.on(Event::Complete),
-            Epoch::LockAllCalled | Epoch::LockAllIssued | Epoch::LockAllGranted => self.on(Event::UnlockAll),
+            Epoch::FenceIssued | Epoch::FenceGranted => self.on(AccessEvent::FenceLast),
+            Epoch::PscwIssued | Epoch::PscwGranted => self.on(AccessEvent::Complete),
+            Epoch::LockAllCalled | Epoch::LockAllIssued | Epoch::LockAllGranted => {
+                self.on(AccessEvent::UnlockAll)
+            }
         }
         self.epoch = WindowEpoch::new();
     }
@@ -330,7 +332,7 @@ impl WindowState {
     /// A post has come, or needs not to: the window's state follows when it was the last.
     pub(crate) fn on_posted(&mut self, pools: &Pools, config: &EngineConfig) {
         if self.access().epoch() == Epoch::PscwIssued && !self.epoch.access.is_any_missing() {
-            self.on(Event::Posted);
+            self.on(AccessEvent::Posted);
         }
         // Without room for one operation to wait, it waits for nothing but the post.
         let holds_back = config.piggyback_threshold > 0 && !self.no_hold_back;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// All windows of an engine.
 pub(crate) struct Windows {
-    entries: Vec<Entry>,
+    entries: Vec<WindowEntry>,
     lists: Lists,
     pub(crate) indices: Indices,
     /// Windows in the table.
@@ -21,7 +21,7 @@ pub(crate) struct Windows {
 }
 
 #[derive(Default)]
-struct Entry {
+struct WindowEntry {
     /// Of the window, or of the last one that was here.
     generation: Option<u16>,
     window: Option<Box<WindowState>>,
@@ -31,7 +31,7 @@ struct Entry {
 #[derive(Default)]
 struct Lists {
     /// In which of the lists a window stands, by its index.
-    places: Vec<Places>,
+    places: Vec<ListsOfWindow>,
     /// Indices of the windows that may have something to do, in the order in which that began: idle windows cost nothing.
     active: Vec<u16>,
     /// Windows with locks that have been called for and are not held yet. As long as there is one, lock calls take the slow path in
@@ -42,7 +42,7 @@ struct Lists {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Places {
+struct ListsOfWindow {
     is_active: bool,
     is_promising: bool,
     is_left: bool,
@@ -141,13 +141,13 @@ impl Windows {
         let id = window.shared.id;
         let at = usize::from(id.index);
         if self.entries.len() <= at {
-            self.entries.resize_with(at + 1, Entry::default);
-            self.lists.places.resize(at + 1, Places::default());
+            self.entries.resize_with(at + 1, WindowEntry::default);
+            self.lists.places.resize(at + 1, ListsOfWindow::default());
         }
         // The index may still be listed as active for the window that had it before.
         self.lists.set_owner(&window);
         window.shared.active.set_calls(window.fast_calls());
-        self.entries[at] = Entry { generation: Some(id.generation), window: Some(Box::new(window)) };
+        self.entries[at] = WindowEntry { generation: Some(id.generation), window: Some(Box::new(window)) };
         self.live += 1;
     }
 
@@ -296,12 +296,12 @@ impl Windows {
         Ok(())
     }
 
-    fn entry(&mut self, id: WindowId) -> Option<&mut Entry> {
+    fn entry(&mut self, id: WindowId) -> Option<&mut WindowEntry> {
         self.entries.get_mut(usize::from(id.index)).filter(|entry| entry.is_of(id))
     }
 }
 
-impl Entry {
+impl WindowEntry {
     #[inline]
     fn is_of(&self, id: WindowId) -> bool {
         self.generation == Some(id.generation)
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn an_index_that_no_window_had_has_been_none() {
         let mut windows = Windows::new(4);
-        windows.entries.resize_with(2, Entry::default);
+        windows.entries.resize_with(2, WindowEntry::default);
         for id in [(0, 0), (1, u16::MAX), (3, 0)].map(|(index, generation)| WindowId { index, generation }) {
             assert!(!windows.has_been(id) && windows.get(id).is_none(), "{id}");
         }

@@ -44,7 +44,7 @@
 use super::fence_memory::{attends, wake_sleepers};
 use super::fence_words::{has_notified, have_arrived, notify, notify_at_once};
 use crate::channel::Channel;
-use crate::epoch::{Assert, Epoch, Event};
+use crate::epoch::{AccessEvent, Assert, Epoch};
 use crate::error::Result;
 use crate::host::{Host, HostRequest};
 use crate::origin::lost::abandon_unopened;
@@ -55,11 +55,11 @@ use std::sync::atomic::{Ordering::SeqCst, fence};
 #[derive(Debug)]
 pub(crate) struct FenceSync {
     assert: Assert,
-    phase: Phase,
+    phase: FencePhase,
 }
 
 #[derive(Debug)]
-enum Phase {
+enum FencePhase {
     /// Waiting for the barrier of an earlier fence that did not wait for it.
     Opening,
     /// Waiting for this rank's operations.
@@ -90,10 +90,10 @@ impl FenceSync {
         // Of more than two ranks each needs its acknowledgements before it sends its word.
         let is_first = window.notifies_one() && window.opening.is_none() && !window.has_lost;
         let phase = match is_first.then(|| notify_at_once(assert, channel, state, window, is_fenced)) {
-            None => Phase::Opening,
-            Some(Some((number, true))) => Phase::MeetingByPackets(number),
-            Some(Some((number, false))) => Phase::Notifying(number),
-            Some(None) => notify(state, window).map_or(Phase::Opening, Phase::Notifying),
+            None => FencePhase::Opening,
+            Some(Some((number, true))) => FencePhase::MeetingByPackets(number),
+            Some(Some((number, false))) => FencePhase::Notifying(number),
+            Some(None) => notify(state, window).map_or(FencePhase::Opening, FencePhase::Notifying),
         };
         Self { assert, phase }
     }
@@ -101,7 +101,7 @@ impl FenceSync {
     /// Whether a poll changes nothing that calls see outside the engine: it waits for packets of the others,
     /// and an epoch like the one before follows.
     pub(crate) fn keeps(&self, window: &WindowState) -> bool {
-        matches!(self.phase, Phase::MeetingByPackets(_))
+        matches!(self.phase, FencePhase::MeetingByPackets(_))
             && window.access().epoch() == Epoch::FenceGranted
             && self.opens()
             && window.error.is_none()
@@ -111,20 +111,20 @@ impl FenceSync {
     /// Whether packets of others have not come that the fence waits for.
     #[inline]
     pub(super) fn waits(&self, window: &WindowState) -> bool {
-        let Phase::MeetingByPackets(number) = self.phase else { return false };
+        let FencePhase::MeetingByPackets(number) = self.phase else { return false };
         window.target.arrivals.as_ref().is_some_and(|arrivals| !arrivals.are_complete(number))
     }
 
     /// A fence that has arrived at meeting `number` in shared memory.
     pub(crate) fn arrived(assert: Assert, number: u64) -> Self {
-        Self { assert, phase: Phase::MeetingInMemory { number, is_watching: false, later: None } }
+        Self { assert, phase: FencePhase::MeetingInMemory { number, is_watching: false, later: None } }
     }
 
     /// Leaves the fence of a window that was revoked.
     pub(crate) fn abandon(&self, host: &dyn Host) {
-        if let Phase::Meeting(request)
-        | Phase::MeetingInMemory { later: Some(Opening::Barrier(request)), .. }
-        | Phase::Met { later: Some(Opening::Barrier(request)) } = self.phase
+        if let FencePhase::Meeting(request)
+        | FencePhase::MeetingInMemory { later: Some(Opening::Barrier(request)), .. }
+        | FencePhase::Met { later: Some(Opening::Barrier(request)) } = self.phase
         {
             host.abandon(request);
         }
@@ -132,7 +132,7 @@ impl FenceSync {
 
     /// Whether the ranks meet by words.
     pub(crate) fn is_by_packets(&self) -> bool {
-        matches!(self.phase, Phase::Notifying(_) | Phase::MeetingByPackets(_))
+        matches!(self.phase, FencePhase::Notifying(_) | FencePhase::MeetingByPackets(_))
     }
 
     /// Advances; answers whether the fence is over.
@@ -158,27 +158,27 @@ impl FenceSync {
             return Ok(is_over);
         }
         match &mut self.phase {
-            Phase::Opening | Phase::Completing | Phase::Notifying(_) => return Ok(false),
+            FencePhase::Opening | FencePhase::Completing | FencePhase::Notifying(_) => return Ok(false),
             // Sleeping ranks must be woken before this one goes on: it may compute for long.
-            Phase::Met { .. } if !state.wake_ups.is_empty() => return Ok(false),
-            Phase::Met { later } => {
+            FencePhase::Met { .. } if !state.wake_ups.is_empty() => return Ok(false),
+            FencePhase::Met { later } => {
                 let later = *later;
                 self.leave(window, later);
                 return Ok(true);
             }
-            Phase::Meeting(request) => {
+            FencePhase::Meeting(request) => {
                 if host.poll(*request)?.is_none() {
                     return Ok(false);
                 }
             }
-            Phase::MeetingByPackets(number) => {
+            FencePhase::MeetingByPackets(number) => {
                 let have_arrived = have_arrived(state, window, *number);
                 // The error that a step has noted of the same loss comes first.
                 if !have_arrived.map_err(|error| window.error.take().unwrap_or(error))? {
                     return Ok(false);
                 }
             }
-            Phase::MeetingInMemory { number, is_watching, later } => {
+            FencePhase::MeetingInMemory { number, is_watching, later } => {
                 let later = *later;
                 match attends(state, window, *number, is_watching) {
                     Ok(true) => {}
@@ -198,7 +198,7 @@ impl FenceSync {
 
     /// Brings this rank to where the others are met, and then answers nothing; else whether the fence is over.
     fn come(&mut self, state: &mut State, window: &mut WindowState, host: &dyn Host) -> Result<Option<bool>> {
-        if matches!(self.phase, Phase::Opening) {
+        if matches!(self.phase, FencePhase::Opening) {
             let is_open = is_open(state, window, host);
             // Elements of an epoch that never opened are free again, and no step says so.
             state.must_notify |= is_open.is_err();
@@ -207,7 +207,7 @@ impl FenceSync {
             }
             self.phase = begin_to_complete(state, window)?;
         }
-        if let Phase::Notifying(number) = self.phase {
+        if let FencePhase::Notifying(number) = self.phase {
             if !has_notified(state, window) {
                 return Ok(Some(false));
             }
@@ -217,7 +217,7 @@ impl FenceSync {
             free_idle_far_targets(state, window);
             return self.meet(state, window, Opening::Packets(number));
         }
-        if matches!(self.phase, Phase::Completing) {
+        if matches!(self.phase, FencePhase::Completing) {
             if !is_complete(state, window) {
                 return Ok(Some(false));
             }
@@ -233,7 +233,7 @@ impl FenceSync {
                     }
                     state.needs_step = true;
                     let number = notify(state, window);
-                    self.phase = number.map_or(Phase::Completing, Phase::Notifying);
+                    self.phase = number.map_or(FencePhase::Completing, FencePhase::Notifying);
                     return Ok(Some(false));
                 }
                 FenceProtocol::Barrier => {
@@ -268,8 +268,8 @@ impl FenceSync {
             }
         }
         self.phase = match opening {
-            Opening::Barrier(request) => Phase::Meeting(request),
-            Opening::Packets(number) => Phase::MeetingByPackets(number),
+            Opening::Barrier(request) => FencePhase::Meeting(request),
+            Opening::Packets(number) => FencePhase::MeetingByPackets(number),
         };
         Ok(None)
     }
@@ -279,7 +279,7 @@ impl FenceSync {
     fn go_ahead(&self, window: &mut WindowState, opening: Opening) {
         window.opening = Some(opening);
         // A fence that no epoch follows is waited for by the next one, if there is one.
-        window.on(if self.opens() { Event::FenceAhead } else { Event::FenceLast });
+        window.on(if self.opens() { AccessEvent::FenceAhead } else { AccessEvent::FenceLast });
         self.open_direct(window);
     }
 
@@ -295,7 +295,7 @@ impl FenceSync {
             // This may be the rank that came last.
             if wake_sleepers(state, window) {
                 // They are woken by the step that comes before the next look.
-                self.phase = Phase::Met { later };
+                self.phase = FencePhase::Met { later };
                 return Ok(false);
             }
             self.leave(window, later);
@@ -306,7 +306,7 @@ impl FenceSync {
             self.leave(window, later);
             return Ok(true);
         }
-        self.phase = Phase::MeetingInMemory { number, is_watching, later };
+        self.phase = FencePhase::MeetingInMemory { number, is_watching, later };
         Ok(false)
     }
 
@@ -324,7 +324,7 @@ impl FenceSync {
 
     /// All ranks are in the fence.
     fn end(&self, window: &mut WindowState) {
-        window.on(if self.opens() { Event::FenceMet } else { Event::FenceLast });
+        window.on(if self.opens() { AccessEvent::FenceMet } else { AccessEvent::FenceLast });
         self.open_direct(window);
         // SYNC POINT F2
         fence(SeqCst);
@@ -355,31 +355,31 @@ pub(crate) fn is_open(state: &mut State, window: &mut WindowState, host: &dyn Ho
     window.needs_issue = true;
     if window.access().epoch() == Epoch::FenceIssued {
         if outcome.is_ok() {
-            window.on(Event::FenceMet);
+            window.on(AccessEvent::FenceMet);
         } else {
             abandon_unopened(window, &mut state.pools);
             window.shared.fence_gate.set_open(false);
-            window.on(Event::FenceLast);
+            window.on(AccessEvent::FenceLast);
         }
     }
     outcome
 }
 
 /// Has everything that was begun leave, and be answered for in the way in which the ranks of the window meet.
-fn begin_to_complete(state: &mut State, window: &mut WindowState) -> Result<Phase> {
+fn begin_to_complete(state: &mut State, window: &mut WindowState) -> Result<FencePhase> {
     if window.notifies_one() {
         if let Some(error) = state.any_lost_error(window, "fence") {
             return Err(window.error.take().unwrap_or(error));
         }
         if let Some(number) = notify(state, window) {
-            return Ok(Phase::Notifying(number));
+            return Ok(FencePhase::Notifying(number));
         }
     }
     for key in window.table.keys(&state.pools.targets) {
         state.pools.targets[key].push(true);
     }
     window.needs_issue = true;
-    Ok(Phase::Completing)
+    Ok(FencePhase::Completing)
 }
 
 fn is_complete(state: &State, window: &WindowState) -> bool {

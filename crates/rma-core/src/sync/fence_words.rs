@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ids::Rank;
 use crate::origin::issue::{Issuer, longest_short_store};
 use crate::state::{AccessRound, Permission, State, WindowState};
-use crate::table::{Closing, Target};
+use crate::table::{ClosingWord, Target};
 
 /// Sends this rank's word to the only other one, of the same node, if only held-back operations are under way
 /// to it: they take the word along. `is_fenced`: that is known to be permitted. Gives the fence's number, and whether the word has left.
@@ -50,7 +50,7 @@ pub(super) fn notify(state: &mut State, window: &mut WindowState) -> Option<u64>
         match element.map(|key| &mut state.pools.targets[key]) {
             Some(target) => {
                 target.push(acknowledge);
-                target.closing = Closing::Wanted;
+                target.closing = ClosingWord::Wanted;
             }
             None => bare.push(rank),
         }
@@ -64,7 +64,7 @@ pub(super) fn notify(state: &mut State, window: &mut WindowState) -> Option<u64>
 pub(super) fn has_notified(state: &State, window: &WindowState) -> bool {
     let is_over = |target: &Target| {
         target.is_locally_complete(&state.pools.ops, target.push_to)
-            && target.closing != Closing::Wanted
+            && target.closing != ClosingWord::Wanted
             // One that was asked for when elements ran short is waited for, because it would find no element.
             && target.asked.is_empty()
     };

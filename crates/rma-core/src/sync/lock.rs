@@ -32,14 +32,14 @@ use super::expose::watch;
 use super::{InLine, LivenessCheck};
 use crate::bugs::{Bug, has};
 use crate::control::{Grant, LockKind, Ticket};
-use crate::epoch::{Assert, Call, Caller, Epoch, Event, LockState};
+use crate::epoch::{AccessEvent, Assert, Call, Caller, Epoch, LockStage};
 use crate::error::{Error, Result};
 use crate::ids::{Rank, WindowId};
 use crate::origin::post::{ensure_target, free_target};
 use crate::pool::PoolKey;
 use crate::state::{AccessState, Lock, NodeRank, State, WindowState, Windows, request_of};
 use crate::strategy::{Counted, Next, rest};
-use crate::table::Closing;
+use crate::table::ClosingWord;
 use crate::target::locks;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
@@ -58,11 +58,11 @@ pub(crate) struct LockSync {
     /// Contact with the target has been made, so that it notices this rank's death, and this rank the target's.
     is_watching: bool,
     liveness: LivenessCheck,
-    phase: Phase,
+    phase: LockPhase,
 }
 
 #[derive(Debug)]
-enum Phase {
+enum LockPhase {
     /// Waiting for the locks that the caller called for earlier.
     Earlier,
     /// Waiting in line for the lock of a target on the node.
@@ -93,15 +93,15 @@ impl LockSync {
             are_others_held: false,
             is_watching: false,
             liveness: LivenessCheck::default(),
-            phase: Phase::Earlier,
+            phase: LockPhase::Earlier,
         }
     }
 
     /// Answers whether the call is over: the lock is held, or promised for the first operation.
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
-        match std::mem::replace(&mut self.phase, Phase::Held) {
-            Phase::Held => Ok(true),
-            Phase::InLine(ticket) => match lost_node_rank(state, window, self.rank) {
+        match std::mem::replace(&mut self.phase, LockPhase::Held) {
+            LockPhase::Held => Ok(true),
+            LockPhase::InLine(ticket) => match lost_node_rank(state, window, self.rank) {
                 Some(error) => {
                     self.leave_line(window, ticket);
                     Err(error)
@@ -109,15 +109,15 @@ impl LockSync {
                 None => Ok(self.try_turn(state, window, ticket)),
             },
             // A call that was given up stands in line for this process, which has one place in it.
-            Phase::Earlier if window.dropped.has_place(self.rank) => {
-                self.phase = Phase::Earlier;
+            LockPhase::Earlier if window.dropped.has_place(self.rank) => {
+                self.phase = LockPhase::Earlier;
                 Ok(false)
             }
-            Phase::Earlier if !self.no_check && !self.are_earlier_held(state, window) => {
-                self.phase = Phase::Earlier;
+            LockPhase::Earlier if !self.no_check && !self.are_earlier_held(state, window) => {
+                self.phase = LockPhase::Earlier;
                 Ok(false)
             }
-            Phase::Earlier => {
+            LockPhase::Earlier => {
                 // Another thread may have locked the rank while this one waited.
                 window.check(&state.pools, Call::Lock(self.rank), "lock")?;
                 lost_node_rank(state, window, self.rank).map_or(Ok(()), Err)?;
@@ -128,12 +128,12 @@ impl LockSync {
 
     /// The caller, if it waits for locks that it called for earlier.
     pub(super) fn waits_for_earlier(&self) -> Option<Caller> {
-        (matches!(self.phase, Phase::Earlier) && !self.no_check).then_some(self.caller)
+        (matches!(self.phase, LockPhase::Earlier) && !self.no_check).then_some(self.caller)
     }
 
     /// In whose line the call stands, and how it asks.
     pub(super) fn in_line(&self) -> InLine {
-        let is_in_line = matches!(self.phase, Phase::InLine(_));
+        let is_in_line = matches!(self.phase, LockPhase::InLine(_));
         InLine { rank: is_in_line.then_some(self.rank), kind: Some(self.kind) }
     }
 
@@ -152,7 +152,7 @@ impl LockSync {
         }
         let Some(node_rank) = shared.node_rank(self.rank) else {
             let is_lost = state.lost.contains_key(&shared.group.peer(self.rank));
-            let state = if self.no_check { LockState::Granted } else { LockState::Called };
+            let state = if self.no_check { LockStage::Granted } else { LockStage::Called };
             let (kind, no_check, caller) = (self.kind, self.no_check, Some(self.caller));
             let lock = Lock { kind, state, caller, no_check, is_lost, ..Lock::LAZY };
             window.add_lock(self.rank, lock);
@@ -161,7 +161,7 @@ impl LockSync {
         let request = request_of(self.kind, window.holds_another(self.rank));
         let before = shared.access.enter(&node_rank.gate);
         debug_assert!(before.is_some(), "the table of legal calls refuses a second lock of {:?}", self.rank);
-        before.into_iter().for_each(|before| window.epoch.follow(before, Event::Lock));
+        before.into_iter().for_each(|before| window.epoch.follow(before, AccessEvent::Lock));
         if self.no_check || node_rank.try_acquire(request, shared.holder) {
             self.open(&shared.access, node_rank);
             return true;
@@ -169,14 +169,14 @@ impl LockSync {
         window.counters.on_locks_waited(1);
         let mut ticket = node_rank.join(request, shared.holder);
         ticket.set_came(|| state.host.now());
-        self.phase = Phase::InLine(ticket);
+        self.phase = LockPhase::InLine(ticket);
         window.in_line += 1;
         false
     }
 
     /// Undoes a call that is not over: its place in line is the engine's from then on.
     pub(crate) fn give_up(mut self, window: &mut WindowState) {
-        if let Phase::InLine(ticket) = std::mem::replace(&mut self.phase, Phase::Held) {
+        if let LockPhase::InLine(ticket) = std::mem::replace(&mut self.phase, LockPhase::Held) {
             self.leave_line(window, ticket);
         }
     }
@@ -195,7 +195,7 @@ impl LockSync {
         match look_for_turn(node_rank, ticket, state) {
             Err(ticket) => {
                 state.look_again_by(ticket.due());
-                self.phase = Phase::InLine(ticket);
+                self.phase = LockPhase::InLine(ticket);
                 if !state.is_spinning {
                     self.liveness.look(state, &shared, self.rank);
                     if !std::mem::replace(&mut self.is_watching, true) {
@@ -281,7 +281,7 @@ pub(super) fn ask_here(state: &mut State, window: &mut WindowState, caller: Call
 
 /// Has the lock of a rank elsewhere asked for without an operation, if it has not been asked for yet.
 pub(super) fn want(state: &mut State, window: &mut WindowState, rank: Rank) {
-    let Some(lock) = window.epoch.lock_mut(rank).filter(|lock| lock.state == LockState::Called) else {
+    let Some(lock) = window.epoch.lock_mut(rank).filter(|lock| lock.state == LockStage::Called) else {
         return;
     };
     window.needs_issue |= !std::mem::replace(&mut lock.wanted, true);
@@ -324,7 +324,7 @@ impl UnlockSync {
             return Some(Self { rank, no_check: lock.no_check, target: None, node_target: None });
         }
         let no_check = lock.no_check && !(target.is_none() && has(Bug::UncheckedForgotten));
-        if target.is_none() && (no_check || lock.state == LockState::Called) {
+        if target.is_none() && (no_check || lock.state == LockStage::Called) {
             // Nothing was ever sent, or what was sent is complete and no lock was taken.
             window.remove_lock(rank);
             return None;
@@ -371,7 +371,7 @@ impl UnlockSync {
             return Ok(true);
         };
         if has(Bug::UnlockBeforeCompletion)
-            && (lock.kind, target.closing) == (LockKind::Exclusive, Closing::Sent)
+            && (lock.kind, target.closing) == (LockKind::Exclusive, ClosingWord::Sent)
             && target.pending.is_empty()
             && target.issued.is_empty()
             && target.asked.is_empty()
@@ -379,10 +379,10 @@ impl UnlockSync {
             self.finish(state, window);
             return Ok(true);
         }
-        let is_released = target.closing == Closing::Sent || self.no_check;
+        let is_released = target.closing == ClosingWord::Sent || self.no_check;
         if !is_released || !target.is_complete(&state.pools.ops, target.posted) || target.owes_ack() {
             // A lock that was called for but never needed is not asked for any more.
-            if lock.state == LockState::Called && target.pending.is_empty() && target.issued.is_empty() {
+            if lock.state == LockStage::Called && target.pending.is_empty() && target.issued.is_empty() {
                 self.finish(state, window);
                 return Ok(true);
             }
@@ -400,7 +400,7 @@ impl UnlockSync {
         let is_exclusive = window.epoch.lock(self.rank).is_some_and(|lock| lock.kind == LockKind::Exclusive);
         target.push(!(is_exclusive && has(Bug::UnlockBeforeCompletion)));
         if !self.no_check {
-            target.closing = Closing::Wanted;
+            target.closing = ClosingWord::Wanted;
         }
         window.needs_issue = true;
         self.target = Some(key);

@@ -25,12 +25,12 @@ use super::lock::{ask_here, lost_node_rank};
 use crate::bugs::{Bug, has};
 use crate::channel::Failure;
 use crate::control::{LockKind, LockRequest, Ticket};
-use crate::epoch::{Caller, Epoch, Event, LockState, Stage};
+use crate::epoch::{AccessEvent, Caller, Epoch, LockStage, Stage};
 use crate::error::{Error, Result};
 use crate::ids::{Peer, Rank};
 use crate::origin::post::{free_idle_far_targets, free_target};
 use crate::state::{AccessRound, NodeRank, Shared, State, WindowState};
-use crate::table::Closing;
+use crate::table::ClosingWord;
 use crate::target::locks;
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -42,14 +42,14 @@ pub(crate) struct LockAllSync {
     caller: Caller,
     /// The locks that the caller called for earlier on other windows are held.
     pub(super) are_others_held: bool,
-    phase: Phase,
+    phase: LockAllPhase,
     /// The rank with which contact has been made, so that it notices this rank's death in its line.
     watched: Option<Rank>,
     liveness: LivenessCheck,
 }
 
 #[derive(Debug)]
-enum Phase {
+enum LockAllPhase {
     /// Waiting for the single locks that the caller called for earlier, on other windows.
     Earlier,
     /// The lock of the first rank of the node from this one on is the next to take.
@@ -65,22 +65,22 @@ impl LockAllSync {
         window.shared.fence_gate.set_open(false);
         // A fence epoch may have left elements; from here on an element of a rank elsewhere means a lock.
         free_idle_far_targets(state, window);
-        window.on(if no_check { Event::LockAllUnchecked } else { Event::LockAll });
+        window.on(if no_check { AccessEvent::LockAllUnchecked } else { AccessEvent::LockAll });
         if no_check {
             open(window);
             return Self {
                 caller,
                 are_others_held: true,
-                phase: Phase::Held,
+                phase: LockAllPhase::Held,
                 watched: None,
                 liveness: LivenessCheck::default(),
             };
         }
-        window.on(Event::Reach(Stage::Opening));
+        window.on(AccessEvent::Reach(Stage::Opening));
         Self {
             caller,
             are_others_held: false,
-            phase: Phase::Earlier,
+            phase: LockAllPhase::Earlier,
             watched: None,
             liveness: LivenessCheck::default(),
         }
@@ -88,14 +88,14 @@ impl LockAllSync {
 
     /// The caller, if it waits for locks that it called for earlier.
     pub(super) fn waits_for_earlier(&self) -> Option<Caller> {
-        matches!(self.phase, Phase::Earlier).then_some(self.caller)
+        matches!(self.phase, LockAllPhase::Earlier).then_some(self.caller)
     }
 
     /// The rank in whose line the call stands.
     pub(super) fn in_line(&self) -> Option<Rank> {
         match self.phase {
-            Phase::InLine(rank, _) => Some(rank),
-            Phase::Earlier | Phase::Next(_) | Phase::Held => None,
+            LockAllPhase::InLine(rank, _) => Some(rank),
+            LockAllPhase::Earlier | LockAllPhase::Next(_) | LockAllPhase::Held => None,
         }
     }
 
@@ -106,7 +106,7 @@ impl LockAllSync {
     pub(crate) fn poll(&mut self, state: &mut State, window: &mut WindowState) -> Result<bool> {
         let shared = Arc::clone(&window.shared);
         let mut dead = None;
-        if !state.lost.is_empty() && !matches!(self.phase, Phase::Held) {
+        if !state.lost.is_empty() && !matches!(self.phase, LockAllPhase::Held) {
             dead = shared.node_ranks().find_map(|node_rank| lost_node_rank(state, window, node_rank.rank));
         }
         if let Some(error) = dead {
@@ -115,39 +115,42 @@ impl LockAllSync {
             return Err(error);
         }
         loop {
-            self.phase = match std::mem::replace(&mut self.phase, Phase::Held) {
-                Phase::Held => return Ok(true),
-                Phase::Earlier if ask_here(state, window, self.caller) && self.are_others_held => {
-                    Phase::Next(Rank(0))
+            self.phase = match std::mem::replace(&mut self.phase, LockAllPhase::Held) {
+                LockAllPhase::Held => return Ok(true),
+                LockAllPhase::Earlier if ask_here(state, window, self.caller) && self.are_others_held => {
+                    LockAllPhase::Next(Rank(0))
                 }
-                Phase::Earlier => {
-                    self.phase = Phase::Earlier;
+                LockAllPhase::Earlier => {
+                    self.phase = LockAllPhase::Earlier;
                     return Ok(false);
                 }
-                Phase::Next(from) => match shared.node_rank_from(from) {
+                LockAllPhase::Next(from) => match shared.node_rank_from(from) {
                     None => {
                         open(window);
-                        Phase::Held
+                        LockAllPhase::Held
                     }
                     // A call that was given up stands in this line for the process.
                     Some(node_rank) if window.dropped.has_place(node_rank.rank) => {
-                        self.phase = Phase::Next(node_rank.rank);
+                        self.phase = LockAllPhase::Next(node_rank.rank);
                         return Ok(false);
                     }
                     Some(node_rank) => {
                         if node_rank.try_acquire(LockRequest::Shared, shared.holder) {
-                            Phase::Next(Rank(node_rank.rank.0 + 1))
+                            LockAllPhase::Next(Rank(node_rank.rank.0 + 1))
                         } else {
                             window.counters.on_locks_waited(1);
-                            Phase::InLine(node_rank.rank, node_rank.join(LockRequest::Shared, shared.holder))
+                            LockAllPhase::InLine(
+                                node_rank.rank,
+                                node_rank.join(LockRequest::Shared, shared.holder),
+                            )
                         }
                     }
                 },
-                Phase::InLine(rank, ticket) => {
+                LockAllPhase::InLine(rank, ticket) => {
                     let node_rank = shared.node_rank(rank).expect("a ticket of a rank of the node");
                     match node_rank.try_turn(ticket) {
                         Err(ticket) => {
-                            self.phase = Phase::InLine(rank, ticket);
+                            self.phase = LockAllPhase::InLine(rank, ticket);
                             if !state.is_spinning {
                                 self.liveness.look(state, &shared, rank);
                                 if self.watched.replace(rank) != Some(rank) {
@@ -158,7 +161,7 @@ impl LockAllSync {
                         }
                         Ok(grant) => {
                             locks::wake(&mut state.wake_ups, &mut state.counters, &shared, grant.wake);
-                            Phase::Next(Rank(rank.0 + 1))
+                            LockAllPhase::Next(Rank(rank.0 + 1))
                         }
                     }
                 }
@@ -171,22 +174,22 @@ impl LockAllSync {
     /// Undoes a call that is not over: gives back the locks that it has, and leaves its place in line to the engine.
     pub(crate) fn give_up(&mut self, state: &mut State, window: &mut WindowState) {
         let shared = Arc::clone(&window.shared);
-        let (next, ticket) = match std::mem::replace(&mut self.phase, Phase::Held) {
-            Phase::Earlier | Phase::Held => (Rank(0), None),
-            Phase::Next(rank) => (rank, None),
-            Phase::InLine(rank, ticket) => (rank, Some(ticket)),
+        let (next, ticket) = match std::mem::replace(&mut self.phase, LockAllPhase::Held) {
+            LockAllPhase::Earlier | LockAllPhase::Held => (Rank(0), None),
+            LockAllPhase::Next(rank) => (rank, None),
+            LockAllPhase::InLine(rank, ticket) => (rank, Some(ticket)),
         };
         release(state, &shared, shared.node_ranks().filter(|node_rank| node_rank.rank < next));
         if let Some(ticket) = ticket {
             window.dropped.keep_place(next, ticket);
         }
-        window.on(Event::UnlockAll);
+        window.on(AccessEvent::UnlockAll);
     }
 }
 
 /// Opens the direct path to all mapped targets, and lets packets out to the node targets.
 fn open(window: &mut WindowState) {
-    window.on(Event::Reach(Stage::Open));
+    window.on(AccessEvent::Reach(Stage::Open));
     // SYNC POINT L2
     fence(SeqCst);
     window
@@ -208,7 +211,7 @@ pub(crate) fn settle(window: &mut WindowState, lost: &HashMap<Peer, Failure>) ->
     if window.epoch.ungranted().any(is_missing) && !has(Bug::LateGrants) {
         return false;
     }
-    window.on(Event::AllLocked);
+    window.on(AccessEvent::AllLocked);
     window.needs_issue = true;
     true
 }
@@ -222,7 +225,7 @@ impl UnlockAllSync {
     /// Begins an unlock_all call whose legality has been checked: the locks of mapped targets are released. Those of node targets follow
     /// when the operations on them are complete.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState) -> Self {
-        window.on(Event::Reach(Stage::Closing));
+        window.on(AccessEvent::Reach(Stage::Closing));
         let shared = Arc::clone(&window.shared);
         shared.mapped.iter().for_each(|mapped| shared.access.close(&mapped.gate));
         // SYNC POINT L1
@@ -264,7 +267,7 @@ impl UnlockAllSync {
             release(state, &shared, shared.node_targets.iter());
             lost = lost.or_else(|| lost_node_target(state, &shared));
         }
-        window.on(Event::UnlockAll);
+        window.on(AccessEvent::UnlockAll);
         lost.map_or(Ok(true), Err)
     }
 }
@@ -290,11 +293,11 @@ fn close(state: &mut State, window: &mut WindowState) {
     for key in window.table.keys(&state.pools.targets) {
         let target = &mut state.pools.targets[key];
         target.push(true);
-        let is_called = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockState::Called);
+        let is_called = window.epoch.lock(target.rank).is_some_and(|lock| lock.state == LockStage::Called);
         // A lock that was never needed is not asked for any more.
         let has_word = window.shared.node_target(target.rank).is_some();
         if !(is_unchecked || has_word || is_called && target.is_idle()) {
-            target.closing = Closing::Wanted;
+            target.closing = ClosingWord::Wanted;
         }
         window.needs_issue |= !target.is_idle();
     }

@@ -33,7 +33,7 @@
 use super::{StartSync, SyncStep};
 use crate::channel::{Channel, Failure, Lane, Source};
 use crate::control::{LockKind, Sleep};
-use crate::epoch::{Epoch, LockState, Stage};
+use crate::epoch::{Epoch, LockStage, Stage};
 use crate::error::{Error, Result};
 use crate::ids::{Peer, Rank, Sequence, WindowId};
 use crate::origin::lost::abandon_all;
@@ -247,7 +247,7 @@ fn give_locks_back(state: &mut State, window: &mut WindowState) {
     let mut releases: Vec<_> = match epoch {
         Epoch::LockAllGranted if is_checked => (0..shared.group.size()).map(Rank).collect(),
         _ => {
-            let is_held = |lock: &Lock| lock.state == LockState::Granted && !lock.no_check;
+            let is_held = |lock: &Lock| lock.state == LockStage::Granted && !lock.no_check;
             window.epoch.locks().filter(|(_, lock)| is_held(lock)).map(|(rank, _)| rank).collect()
         }
     };

@@ -22,7 +22,7 @@
 use super::expose::{wake_if_asleep, watch};
 use crate::channel::Channel;
 use crate::control::Sleep;
-use crate::epoch::{Call, Epoch, Event, Stage};
+use crate::epoch::{AccessEvent, Call, Epoch, Stage};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::origin::issue::{Issuer, longest_short_store};
@@ -30,7 +30,7 @@ use crate::origin::lost::forsake;
 use crate::origin::post::free_target;
 use crate::pool::PoolKey;
 use crate::state::{AccessRound, State, WindowState};
-use crate::table::Closing;
+use crate::table::ClosingWord;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
@@ -45,7 +45,7 @@ impl StartSync {
     /// Begins a start call whose legality has been checked.
     pub(crate) fn begin(state: &mut State, window: &mut WindowState, group: &[Rank], no_check: bool) -> Self {
         window.shared.fence_gate.set_open(false);
-        window.on(Event::Start);
+        window.on(AccessEvent::Start);
         window.epoch.access.open(group, no_check);
         let group = window.epoch.access.group();
         let are_node_targets = group.iter().all(|rank| window.shared.node_target(*rank).is_some());
@@ -87,7 +87,7 @@ impl StartSync {
         let is_opening = window.access().stage() == Stage::Opening;
         if !missing.is_empty() {
             if !is_opening {
-                window.on(Event::Reach(Stage::Opening));
+                window.on(AccessEvent::Reach(Stage::Opening));
             }
             if !state.is_spinning && !std::mem::replace(&mut self.is_watching, true) {
                 watch(state, window, missing.into_iter());
@@ -96,7 +96,7 @@ impl StartSync {
         }
         own.set_awake(Sleep::Start);
         if is_opening {
-            window.on(Event::Reach(Stage::Open));
+            window.on(AccessEvent::Reach(Stage::Open));
         }
         // SYNC POINT P2
         fence(SeqCst);
@@ -112,7 +112,7 @@ impl StartSync {
     pub(crate) fn give_up(window: &mut WindowState) {
         window.shared.own().control.set_awake(Sleep::Start);
         window.epoch.access.abandon();
-        window.on(Event::Complete);
+        window.on(AccessEvent::Complete);
     }
 }
 
@@ -141,7 +141,7 @@ impl CompleteSync {
 
     /// Closes the epoch.
     fn close(state: &mut State, window: &mut WindowState) -> Self {
-        window.on(Event::Reach(Stage::Closing));
+        window.on(AccessEvent::Reach(Stage::Closing));
         window.shared.mapped.iter().for_each(|mapped| window.shared.access.close(&mapped.gate));
         // SYNC POINT P3
         fence(SeqCst);
@@ -207,11 +207,11 @@ impl CompleteSync {
         }
         if have_left {
             window.epoch.access.close();
-            window.on(Event::Complete);
+            window.on(AccessEvent::Complete);
             return Some(true);
         }
         // Targets that the channel has no room for now are notified by later steps.
-        window.on(Event::Reach(Stage::Closing));
+        window.on(AccessEvent::Reach(Stage::Closing));
         (window.needs_issue, *needs_step, self.is_closing) = (true, true, true);
         Some(false)
     }
@@ -252,7 +252,7 @@ impl CompleteSync {
             target.pending.is_empty()
                 && target.issued.is_empty()
                 && target.asked.is_empty()
-                && target.closing != Closing::Wanted
+                && target.closing != ClosingWord::Wanted
         });
         if window.rounds.access.is_some() || !is_over {
             return Ok(false);
@@ -267,7 +267,7 @@ impl CompleteSync {
         }
         let error = window.started().find_map(|rank| state.lost_error(&window.shared, rank, "complete"));
         window.epoch.access.close();
-        window.on(Event::Complete);
+        window.on(AccessEvent::Complete);
         error.map_or(Ok(true), Err)
     }
 }

@@ -6,7 +6,7 @@
 //! whose message it waits for next, which may be waiting themselves.
 
 use crate::control::{ControlBlock, LockKind};
-use crate::epoch::{Call, Caller, Epoch, LockState, Stage};
+use crate::epoch::{Call, Caller, Epoch, LockStage, Stage};
 use crate::host::{Awaited, Group, HeldLock, Host, Instance, Need, Place, Way};
 use crate::ids::{Peer, Rank, WindowId};
 use crate::state::{FenceProtocol, Shared, Single, State, WindowState, Windows};
@@ -267,7 +267,7 @@ impl<'a> Waits<'a> {
             let far = (0..shared.group.size()).map(Rank).filter(is_far);
             all.extend(far.map(|rank| self.held(shared, rank, LockKind::Shared)));
         }
-        let granted = epoch.locks().filter(|(_, lock)| lock.state == LockState::Granted && !lock.no_check);
+        let granted = epoch.locks().filter(|(_, lock)| lock.state == LockStage::Granted && !lock.no_check);
         all.extend(granted.map(|(rank, lock)| self.held(shared, rank, lock.kind)));
         let target = shared.group.peer(shared.group.me());
         let by = |holder: Peer, kind| HeldLock { window: self.place(shared), target, holder, kind };
@@ -289,7 +289,7 @@ impl<'a> Waits<'a> {
 
 /// The lock that has to be held before operations on a rank leave, if it is not: its own, or one that was called for before.
 fn lock_before(window: &WindowState, rank: Rank) -> Option<(Rank, LockKind)> {
-    let asked = window.epoch.lock(rank).filter(|lock| lock.state != LockState::Granted)?;
+    let asked = window.epoch.lock(rank).filter(|lock| lock.state != LockStage::Granted)?;
     let first =
         window.epoch.asked_before(rank).and_then(|first| Some((first, window.epoch.lock(first)?.kind)));
     first.or(Some((rank, asked.kind)))

@@ -18,4 +18,4 @@ pub(crate) use operation::{Notice, OpArea, OpData, OpKind, OpResult, Operation, 
 pub(crate) use outline::{FetchCall, OPERAND_BYTES, Outline, SmallStore};
 pub(crate) use pack::Pack;
 pub(crate) use slots::{OpPool, Table, TargetPool};
-pub(crate) use target::{Closing, Target};
+pub(crate) use target::{ClosingWord, Target};

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 /// Where the release of a lock stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Closing {
+pub(crate) enum ClosingWord {
     /// No unlock was called.
     No,
     /// The unlock is to ride on the last packet.
@@ -51,7 +51,7 @@ pub(crate) struct Target {
     pub(crate) transfers: u64,
     /// Requests for data under way.
     pub(crate) fetching: u64,
-    pub(crate) closing: Closing,
+    pub(crate) closing: ClosingWord,
     /// Order of the last store-like operation that went before the word of the fence or complete call under way.
     pub(crate) notified_to: u64,
     /// A lock request has left and has not been answered with the grant.
@@ -77,7 +77,7 @@ impl Target {
             asked: SmallVec::new(),
             transfers: 0,
             fetching: 0,
-            closing: Closing::No,
+            closing: ClosingWord::No,
             notified_to: 0,
             is_locking: false,
             next: None,
@@ -137,7 +137,7 @@ impl Target {
             && self.pending.head().is_some_and(is_held)
             && self.issued.is_empty()
             && !self.owes_ack()
-            && self.closing != Closing::Wanted
+            && self.closing != ClosingWord::Wanted
             && !self.is_locking
     }
 
@@ -158,7 +158,7 @@ impl Target {
         self.pending.is_empty()
             && self.issued.is_empty()
             && !self.owes_ack()
-            && self.closing != Closing::Wanted
+            && self.closing != ClosingWord::Wanted
             && !self.is_locking
     }
 
@@ -179,7 +179,7 @@ impl Target {
     /// Asks for everything posted so far to leave, and for the word of the call that closes the epoch behind it.
     pub(crate) fn close(&mut self) {
         self.push(false);
-        self.closing = Closing::Wanted;
+        self.closing = ClosingWord::Wanted;
     }
 
     /// Whether an acknowledgement has to be asked for although no operation is left for it to ride on.
@@ -190,12 +190,12 @@ impl Target {
 
     /// Whether no packet is left to be made for it, as far as its lock allows any.
     pub(crate) fn has_said_all(&self) -> bool {
-        self.pending.is_empty() && self.closing != Closing::Wanted && !self.needs_ack_request()
+        self.pending.is_empty() && self.closing != ClosingWord::Wanted && !self.needs_ack_request()
     }
 
     /// Notes that the word of the call that closes the epoch is on the last packet.
     pub(crate) fn on_closed(&mut self, flags: RequestFlags) {
-        self.closing = Closing::Sent;
+        self.closing = ClosingWord::Sent;
         if !flags.has(RequestFlags::UNLOCK) {
             self.notified_to = self.stored_to;
         }
@@ -204,8 +204,8 @@ impl Target {
     /// The word of a fence or complete call has left, and with the target's end of that epoch what went before it is complete: it needs
     /// no acknowledgement.
     pub(crate) fn on_notified(&mut self) {
-        if self.closing == Closing::Sent {
-            self.closing = Closing::No;
+        if self.closing == ClosingWord::Sent {
+            self.closing = ClosingWord::No;
         }
         self.acked_to = self.acked_to.max(self.notified_to);
     }

@@ -15,8 +15,8 @@ use crate::state::{
     Buffers, MappedTarget, NotExposed, OutOfRange, Pools, Replies, Reply, ReplyBody, State, WindowState,
 };
 use crate::wire::{
-    Area, PackEntries, PackEntry, Place, Request, RequestFlags, RequestKind, Response, ResponseFlags,
-    ResponseKind, Store, check_entries,
+    Area, PackEntries, PackEntry, Request, RequestFlags, RequestKind, Response, ResponseFlags, ResponseKind,
+    Store, TargetPlace, check_entries,
 };
 use smallvec::SmallVec;
 
@@ -243,7 +243,7 @@ pub(crate) fn check_data(request: &Request, len: u64, longest: u64) -> Result<()
 }
 
 /// Whether so many bytes of the place are whole elements, none of them torn apart.
-fn is_elements(kernel: Kernel, place: &Place, len: u64) -> bool {
+fn is_elements(kernel: Kernel, place: &TargetPlace, len: u64) -> bool {
     let word = kernel.ty().word_size() as u64;
     let is_whole = match &place.area {
         // Elements of several words may be anywhere; they are copied out to be computed.
@@ -366,9 +366,9 @@ mod tests {
 
     const LONGEST: u64 = 64;
 
-    fn shaped(from: u64, runs: &[(i64, u64)]) -> Place {
+    fn shaped(from: u64, runs: &[(i64, u64)]) -> TargetPlace {
         let layout = Layout::blocks(runs.iter().copied()).unwrap();
-        Place { disp: Disp(0), area: Area::Shape { layout: Box::new(layout), from } }
+        TargetPlace { disp: Disp(0), area: Area::Shape { layout: Box::new(layout), from } }
     }
 
     fn check(kind: RequestKind, len: u64) -> bool {
@@ -412,7 +412,7 @@ mod tests {
         let request = |op, len| {
             let kernel = Kernel::new(op, BasicType::I64).unwrap();
             let reply_to = RequestId { index: 0, generation: 0 };
-            RequestKind::GetAccumulate { place: Place::run(Disp(0), 0), kernel, len, reply_to }
+            RequestKind::GetAccumulate { place: TargetPlace::run(Disp(0), 0), kernel, len, reply_to }
         };
         assert!(check(request(ReduceOp::Sum, 64), 64) && check(request(ReduceOp::NoOp, 64), 0));
         assert!(!check(request(ReduceOp::Sum, 72), 72) && !check(request(ReduceOp::NoOp, 1 << 40), 0));

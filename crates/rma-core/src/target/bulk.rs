@@ -4,8 +4,8 @@ use super::apply::{answer, apply, check_data, longest_piece};
 use crate::channel::{Delivery, Placement};
 use crate::datatype::Scatter;
 use crate::ids::Peer;
-use crate::state::{Body, Incoming, OutOfRange, State, WindowState};
-use crate::wire::{Place, Request, RequestKind, ResponseFlags};
+use crate::state::{Incoming, OutOfRange, ReceivedBody, State, WindowState};
+use crate::wire::{Request, RequestKind, ResponseFlags, TargetPlace};
 
 /// Handles the head of a bulk request.
 pub(crate) fn begin(
@@ -22,8 +22,8 @@ pub(crate) fn begin(
     window.counters.on_bytes_received(len);
     let (placement, body) = match &request.kind {
         RequestKind::Put(place) => match locate(window, place, len) {
-            Ok(target) => (target, Body::Window { _memory: window.shared.hold() }),
-            Err(range) => (Scatter::discard(len), Body::Dropped(range)),
+            Ok(target) => (target, ReceivedBody::Window { _memory: window.shared.hold() }),
+            Err(range) => (Scatter::discard(len), ReceivedBody::Dropped(range)),
         },
         RequestKind::Accumulate { place, .. } | RequestKind::GetAccumulate { place, .. } => {
             if len > longest {
@@ -35,9 +35,9 @@ pub(crate) fn begin(
                     // SAFETY: the buffer is kept in `Incoming`, and not accessed, until the channel has
                     // reported the body as received or the peer as failed (clause C4).
                     let span = unsafe { buffer.write_span() };
-                    (Scatter::span(span), Body::Staged(buffer))
+                    (Scatter::span(span), ReceivedBody::Staged(buffer))
                 }
-                Err(range) => (Scatter::discard(len), Body::Dropped(range)),
+                Err(range) => (Scatter::discard(len), ReceivedBody::Dropped(range)),
             }
         }
         _ => return Err("bulk body behind a request that takes none"),
@@ -47,7 +47,7 @@ pub(crate) fn begin(
 }
 
 /// The bytes at a place of the window, if its memory is there.
-fn locate(window: &WindowState, place: &Place, len: u64) -> Result<Scatter, OutOfRange> {
+fn locate(window: &WindowState, place: &TargetPlace, len: u64) -> Result<Scatter, OutOfRange> {
     window.check_memory()?;
     window.shared.own().locate_place(place, len)
 }
@@ -62,7 +62,7 @@ impl Incoming {
 /// The sender is lost before the body is in place.
 pub(crate) fn abandon(window: &mut WindowState, from: Peer, incoming: &Incoming) {
     window.target.receiving -= 1;
-    if matches!(incoming.body, Body::Window { .. }) {
+    if matches!(incoming.body, ReceivedBody::Window { .. }) {
         window.target.pieces.on_piece(&window.shared, from, &incoming.request, incoming.len);
     }
 }
@@ -77,17 +77,17 @@ pub(crate) fn finish(
     window.target.receiving -= 1;
     let Incoming { request, len, body } = incoming;
     match body {
-        Body::Window { .. } => {
+        ReceivedBody::Window { .. } => {
             window.target.pieces.on_request(&window.shared, from, &request, len, true);
             answer(&mut state.replies, window, from, &request, ResponseFlags::NONE, Ok(None))
         }
-        Body::Staged(buffer) => {
+        ReceivedBody::Staged(buffer) => {
             let data = buffer.bytes();
             let delivery = apply(&mut state.replies, window, from, &request, data, ResponseFlags::NONE);
             state.replies.buffers.give_back(buffer);
             delivery
         }
-        Body::Dropped(range) => {
+        ReceivedBody::Dropped(range) => {
             window.target.pieces.on_request(&window.shared, from, &request, len, false);
             answer(&mut state.replies, window, from, &request, ResponseFlags::NONE, Err(range))
         }

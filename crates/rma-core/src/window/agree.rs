@@ -38,17 +38,17 @@
 use super::pending::unexpected;
 use crate::error::Result;
 use crate::host::{Combine, Group, Host, HostRequest, Outcome};
-use crate::state::indices::{Agreement, Indices, Place, Reach};
+use crate::state::indices::{Agreement, CreationOrder, Indices, OfferedPart};
 
 /// The agreement of one creation, under way.
 pub(super) struct Agreeing {
     creation: u64,
     group: Group,
-    reach: Reach,
-    step: Step,
+    reach: OfferedPart,
+    step: AgreementStep,
 }
 
-enum Step {
+enum AgreementStep {
     Waiting,
     Gathering(HostRequest),
     Offering(HostRequest),
@@ -63,15 +63,15 @@ pub(super) enum Agreed {
 impl Agreeing {
     /// Lines a creation up whose first offer was in vain. `group` is its own part of the group.
     pub(super) fn begin(indices: &mut Indices, creation: u64, time: u64, group: Group) -> Self {
-        indices.line_up(creation, Place { time, context: group.context() });
-        Self { creation, group, reach: Reach::Half, step: Step::Waiting }
+        indices.line_up(creation, CreationOrder { time, context: group.context() });
+        Self { creation, group, reach: OfferedPart::Half, step: AgreementStep::Waiting }
     }
 
     /// Gives up: the waits of the other ranks fail.
     pub(super) fn abandon(self, host: &dyn Host) {
         match self.step {
-            Step::Waiting => {}
-            Step::Gathering(request) | Step::Offering(request) => host.abandon(request),
+            AgreementStep::Waiting => {}
+            AgreementStep::Gathering(request) | AgreementStep::Offering(request) => host.abandon(request),
         }
     }
 
@@ -87,20 +87,20 @@ impl Agreeing {
     ) -> Result<Option<Agreed>> {
         loop {
             self.step = match self.step {
-                Step::Waiting if !indices.has_turn(self.creation) => return Ok(None),
-                Step::Waiting => {
+                AgreementStep::Waiting if !indices.has_turn(self.creation) => return Ok(None),
+                AgreementStep::Waiting => {
                     *needs_step = true;
-                    Step::Gathering(host.begin_barrier(&self.group)?)
+                    AgreementStep::Gathering(host.begin_barrier(&self.group)?)
                 }
-                Step::Gathering(request) => {
+                AgreementStep::Gathering(request) => {
                     if host.poll(request)?.is_none() {
                         return Ok(None);
                     }
                     *needs_step = true;
                     let offer = indices.offer(self.creation, self.reach);
-                    Step::Offering(host.begin_reduce(&self.group, Combine::BitAnd, &offer)?)
+                    AgreementStep::Offering(host.begin_reduce(&self.group, Combine::BitAnd, &offer)?)
                 }
-                Step::Offering(request) => {
+                AgreementStep::Offering(request) => {
                     let combined = match host.poll(request)? {
                         None => return Ok(None),
                         Some(Outcome::Values(combined)) => combined,
@@ -108,12 +108,12 @@ impl Agreeing {
                     };
                     match (indices.agree(self.creation, &combined), self.reach) {
                         (Agreement::Index(index), _) => return Ok(Some(Agreed::Index(index))),
-                        (Agreement::Disjoint, Reach::All) => return Ok(Some(Agreed::UsedUp)),
-                        (Agreement::Disjoint, Reach::Half) => {
-                            self.reach = Reach::All;
-                            Step::Waiting
+                        (Agreement::Disjoint, OfferedPart::All) => return Ok(Some(Agreed::UsedUp)),
+                        (Agreement::Disjoint, OfferedPart::Half) => {
+                            self.reach = OfferedPart::All;
+                            AgreementStep::Waiting
                         }
-                        (Agreement::Retry, _) => Step::Waiting,
+                        (Agreement::Retry, _) => AgreementStep::Waiting,
                     }
                 }
             }

@@ -45,11 +45,11 @@ pub struct WindowCreation {
     hints: Hints,
     fault: Option<Error>,
     number: u64,
-    phase: Phase,
+    phase: CreationPhase,
 }
 
 #[allow(clippy::large_enum_variant)] // one value for each creation under way, which is moved little
-enum Phase {
+enum CreationPhase {
     Together {
         compare: Pending,
         offer: Pending,
@@ -104,7 +104,7 @@ impl WindowCreation {
             let mine = [len, !len, unit, !unit, !windows.indices.clock(), word, alike, !alike];
             let compare = host.begin_reduce(&group, Combine::Min, &mine)?;
             let (number, offer) = windows.indices.begin();
-            let phase = Phase::Together {
+            let phase = CreationPhase::Together {
                 compare: Pending::Waiting(compare),
                 offer: Pending::started(host.begin_reduce(&group, Combine::BitAnd, &offer)),
                 segment: Pending::started(
@@ -147,8 +147,8 @@ impl WindowCreation {
         let engine = self.engine.clone();
         let host = engine.host();
         loop {
-            match std::mem::replace(&mut self.phase, Phase::Over) {
-                Phase::Together { mut compare, mut offer, mut segment } => {
+            match std::mem::replace(&mut self.phase, CreationPhase::Over) {
+                CreationPhase::Together { mut compare, mut offer, mut segment } => {
                     // None of them moves unless it is polled.
                     let came = [compare.poll(host), offer.poll(host), segment.poll(host)];
                     // A reduction fails because a rank is lost. A rank that then waited for the rest could wait for one that has failed in
@@ -163,17 +163,17 @@ impl WindowCreation {
                         return Err(error);
                     }
                     if came != [true; 3] {
-                        self.phase = Phase::Together { compare, offer, segment };
+                        self.phase = CreationPhase::Together { compare, offer, segment };
                         return Ok(None);
                     }
                     let decided = self.on_together(core, compare, offer, segment);
                     decided.inspect_err(|_| core.windows.indices.withdraw(self.number))?;
                 }
-                Phase::Agree { mut agreeing, compared, segment } => {
+                CreationPhase::Agree { mut agreeing, compared, segment } => {
                     let agreed = agreeing.poll(&mut core.windows.indices, &mut core.state.needs_step, host);
                     match agreed.inspect_err(|_| core.windows.indices.withdraw(self.number))? {
                         None => {
-                            self.phase = Phase::Agree { agreeing, compared, segment };
+                            self.phase = CreationPhase::Agree { agreeing, compared, segment };
                             return Ok(None);
                         }
                         Some(Agreed::Index(index)) => self.on_agreed(core, index, &compared, segment)?,
@@ -183,9 +183,9 @@ impl WindowCreation {
                         }
                     }
                 }
-                Phase::Meet { request, id, shared } => match host.poll(request) {
+                CreationPhase::Meet { request, id, shared } => match host.poll(request) {
                     Ok(None) => {
-                        self.phase = Phase::Meet { request, id, shared };
+                        self.phase = CreationPhase::Meet { request, id, shared };
                         return Ok(None);
                     }
                     Ok(Some(Outcome::Values(values))) => {
@@ -194,15 +194,15 @@ impl WindowCreation {
                     failed => {
                         leave(core, id, shared.as_ref());
                         let error = failed.map_or_else(|error| error, |outcome| unexpected(&outcome));
-                        self.phase = Phase::Withdraw(id, error);
+                        self.phase = CreationPhase::Withdraw(id, error);
                     }
                 },
-                Phase::Withdraw(id, error) if core.state.is_reached(id, &mut *core.channel) => {
-                    self.phase = Phase::Withdraw(id, error);
+                CreationPhase::Withdraw(id, error) if core.state.is_reached(id, &mut *core.channel) => {
+                    self.phase = CreationPhase::Withdraw(id, error);
                     return Ok(None);
                 }
-                Phase::Withdraw(_, error) => return Err(error),
-                Phase::Over => {
+                CreationPhase::Withdraw(_, error) => return Err(error),
+                CreationPhase::Over => {
                     return Err(Error::new(ErrorClass::Request, CALL, "the creation is over already"));
                 }
             }
@@ -225,7 +225,7 @@ impl WindowCreation {
             Agreement::Retry | Agreement::Disjoint => {
                 let group = self.group.clone();
                 let agreeing = Agreeing::begin(&mut core.windows.indices, self.number, compared.time, group);
-                self.phase = Phase::Agree { agreeing, compared, segment: segment.segment() };
+                self.phase = CreationPhase::Agree { agreeing, compared, segment: segment.segment() };
                 Ok(())
             }
         }
@@ -309,7 +309,7 @@ impl WindowCreation {
         let word = verdict::word(self.group.me(), self.spec.flavor(), self.fault.as_ref());
         match self.engine.host().begin_reduce(&self.group, Combine::Min, &[word]) {
             Ok(request) => {
-                self.phase = Phase::Meet { request, id, shared };
+                self.phase = CreationPhase::Meet { request, id, shared };
                 Ok(())
             }
             Err(error) => {
@@ -462,24 +462,24 @@ impl Drop for WindowCreation {
     /// A creation that is given up is not in the way of this process's others. Its other ranks wait for it, as for a lost one.
     fn drop(&mut self) {
         let Self { engine, number, phase, .. } = self;
-        let phase = std::mem::replace(phase, Phase::Over);
+        let phase = std::mem::replace(phase, CreationPhase::Over);
         // What a forked child drops goes on in its parent.
-        if matches!(phase, Phase::Over) || fork::is_child() {
+        if matches!(phase, CreationPhase::Over) || fork::is_child() {
             return;
         }
         engine.with(|core| {
             core.windows.indices.withdraw(*number);
             let host = engine.host();
             match phase {
-                Phase::Together { compare, offer, segment } => {
+                CreationPhase::Together { compare, offer, segment } => {
                     [compare, offer, segment].into_iter().for_each(|pending| pending.abandon(host));
                 }
-                Phase::Agree { agreeing, .. } => agreeing.abandon(host),
-                Phase::Meet { request, id, shared } => {
+                CreationPhase::Agree { agreeing, .. } => agreeing.abandon(host),
+                CreationPhase::Meet { request, id, shared } => {
                     host.abandon(request);
                     leave(core, id, shared.as_ref());
                 }
-                Phase::Withdraw(..) | Phase::Over => {}
+                CreationPhase::Withdraw(..) | CreationPhase::Over => {}
             }
             core.state.needs_step = true;
             if core.windows.indices.take_news() {

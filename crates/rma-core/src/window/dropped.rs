@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// What a begun call needs to be given up.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct GiveUpGuard {
     engine: WeakEngine,
     id: WindowId,
 }
@@ -35,7 +35,7 @@ impl Sync {
     /// Gives the call up when the value is dropped before it is over.
     pub(super) fn guarded(mut self, window: &Window) -> Self {
         if !self.is_over() {
-            self.2 = Some(Guard { engine: window.engine().downgrade(), id: window.id() });
+            self.2 = Some(GiveUpGuard { engine: window.engine().downgrade(), id: window.id() });
         }
         self
     }
@@ -53,7 +53,7 @@ impl Drop for Sync {
     }
 }
 
-impl Guard {
+impl GiveUpGuard {
     fn give_up(self, step: SyncStep, call: Call) {
         let Some(engine) = self.engine.upgrade() else { return };
         engine.with(|core| {

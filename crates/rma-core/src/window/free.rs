@@ -19,10 +19,10 @@ use std::ops::ControlFlow::{Break, Continue};
 /// The end of a window under way.
 pub struct WindowFree {
     pub(crate) window: Window,
-    phase: Phase,
+    phase: FreePhase,
 }
 
-enum Phase {
+enum FreePhase {
     Draining,
     Meeting(HostRequest),
     /// All have met; releases may still be under way to here.
@@ -49,11 +49,11 @@ impl WindowFree {
             let (state, window) = context.split();
             window.shared.access.own_settled();
             match window.is_revoked() {
-                true if !window.has_left() => Ok(Phase::Leaving),
+                true if !window.has_left() => Ok(FreePhase::Leaving),
                 _ => window
                     .check_open(CALL)
                     .and_then(|()| window.check(&state.pools, Call::Free, CALL))
-                    .map(|()| Phase::Draining),
+                    .map(|()| FreePhase::Draining),
             }
         });
         match phase {
@@ -87,48 +87,50 @@ impl WindowFree {
     pub(crate) fn poll_in(&mut self, core: &mut Core) -> Result<bool> {
         let host = self.window.engine().host();
         if core.windows.get(self.window.id()).is_some_and(WindowState::is_revoked) {
-            self.phase = leave(std::mem::replace(&mut self.phase, Phase::Over), host);
+            self.phase = leave(std::mem::replace(&mut self.phase, FreePhase::Over), host);
         }
         loop {
-            let next = match std::mem::replace(&mut self.phase, Phase::Over) {
-                Phase::Draining => match is_drained(core, &self.window, host) {
-                    Ok(false) => Break(Phase::Draining),
+            let next = match std::mem::replace(&mut self.phase, FreePhase::Over) {
+                FreePhase::Draining => match is_drained(core, &self.window, host) {
+                    Ok(false) => Break(FreePhase::Draining),
                     Ok(true) => {
                         core.state.needs_step = true;
                         let started = host.begin_barrier(&self.window.shared().group);
-                        Continue(started.map_or_else(Phase::Failing, Phase::Meeting))
+                        Continue(started.map_or_else(FreePhase::Failing, FreePhase::Meeting))
                     }
-                    Err(error) => Continue(Phase::Failing(error)),
+                    Err(error) => Continue(FreePhase::Failing(error)),
                 },
-                Phase::Meeting(request) => match host.poll(request) {
-                    Ok(None) => Break(Phase::Meeting(request)),
-                    Ok(Some(_)) => Continue(Phase::Releasing),
-                    Err(error) => Continue(Phase::Failing(error)),
+                FreePhase::Meeting(request) => match host.poll(request) {
+                    Ok(None) => Break(FreePhase::Meeting(request)),
+                    Ok(Some(_)) => Continue(FreePhase::Releasing),
+                    Err(error) => Continue(FreePhase::Failing(error)),
                 },
-                Phase::Releasing => {
+                FreePhase::Releasing => {
                     let window = core.windows.get_mut(self.window.id());
                     match window.is_some_and(|window| window.target.is_locked(&window.shared)) {
-                        true => Break(Phase::Releasing),
+                        true => Break(FreePhase::Releasing),
                         false => Continue(self.end(core, None)),
                     }
                 }
                 // The ranks have not met, so others may be in an access: the memory stays until then.
-                Phase::Failing(error) => match is_accessed(core, &self.window) {
-                    true => Break(Phase::Failing(error)),
+                FreePhase::Failing(error) => match is_accessed(core, &self.window) {
+                    true => Break(FreePhase::Failing(error)),
                     false => Continue(self.end(core, Some(error))),
                 },
-                Phase::Leaving => match core.state.leave_revoked(&mut core.windows, self.window.id()) {
-                    false => Break(Phase::Leaving),
-                    true => Continue(Phase::Withdrawing(None)),
+                FreePhase::Leaving => match core.state.leave_revoked(&mut core.windows, self.window.id()) {
+                    false => Break(FreePhase::Leaving),
+                    true => Continue(FreePhase::Withdrawing(None)),
                 },
-                Phase::Withdrawing(error) if core.state.is_reached(self.window.id(), &mut *core.channel) => {
-                    Break(Phase::Withdrawing(error))
+                FreePhase::Withdrawing(error)
+                    if core.state.is_reached(self.window.id(), &mut *core.channel) =>
+                {
+                    Break(FreePhase::Withdrawing(error))
                 }
-                Phase::Withdrawing(error) => {
+                FreePhase::Withdrawing(error) => {
                     self.window.engine().observation().forget_window(self.window.id());
                     return error.map_or(Ok(true), |error| Err(error.in_call(CALL)));
                 }
-                Phase::Over => return Ok(true),
+                FreePhase::Over => return Ok(true),
             };
             match next {
                 Continue(phase) => self.phase = phase,
@@ -140,7 +142,7 @@ impl WindowFree {
         }
     }
 
-    fn end(&self, core: &mut Core, error: Option<Error>) -> Phase {
+    fn end(&self, core: &mut Core, error: Option<Error>) -> FreePhase {
         let shared = self.window.shared();
         // Operations to lost ranks have been abandoned, so every element is idle.
         let late = if error.is_some() {
@@ -154,19 +156,21 @@ impl WindowFree {
             core.state.notify_parting(&mut core.windows, shared.id, None);
             core.state.remove_window(&mut core.windows, shared.id)
         };
-        Phase::Withdrawing(error.or(late))
+        FreePhase::Withdrawing(error.or(late))
     }
 }
 
 /// Goes on when the window was revoked meanwhile: the others are not waited for any more.
-fn leave(phase: Phase, host: &dyn Host) -> Phase {
+fn leave(phase: FreePhase, host: &dyn Host) -> FreePhase {
     match phase {
-        Phase::Over | Phase::Withdrawing(_) => phase,
-        Phase::Meeting(request) => {
+        FreePhase::Over | FreePhase::Withdrawing(_) => phase,
+        FreePhase::Meeting(request) => {
             host.abandon(request);
-            Phase::Leaving
+            FreePhase::Leaving
         }
-        Phase::Draining | Phase::Releasing | Phase::Failing(_) | Phase::Leaving => Phase::Leaving,
+        FreePhase::Draining | FreePhase::Releasing | FreePhase::Failing(_) | FreePhase::Leaving => {
+            FreePhase::Leaving
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::ids::{Rank, WindowId};
 use crate::mem::WriteSpan;
 use crate::progress::Core;
 use crate::state::{Flavor, Hints, MappedTarget, WindowState};
-use crate::stats::{Counters, Elements};
+use crate::stats::{Counters, ElementCounts};
 use crate::table::Target;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -99,8 +99,8 @@ impl Window {
     }
 
     /// The window's elements; none when it has been freed.
-    pub fn elements(&self) -> Elements {
-        let elements = |window: &mut WindowState| Elements {
+    pub fn elements(&self) -> ElementCounts {
+        let elements = |window: &mut WindowState| ElementCounts {
             ops: window.op_share.in_use(),
             most_ops: window.op_share.most(),
             targets: window.target_share.in_use(),

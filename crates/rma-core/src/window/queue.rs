@@ -1,7 +1,7 @@
 //! Handing an operation over to the engine: on its fast path, or past the table of legal calls into the operation table.
 
 use super::Window;
-use super::scattered::{Mode, Outcome};
+use super::scattered::{CallOutcome, Mode};
 use crate::epoch::Call;
 use crate::error::{Error, ErrorClass, Result};
 use crate::ids::{Disp, Rank, WindowId};
@@ -25,7 +25,7 @@ pub(super) fn store(
     store: Store,
     (disp, origin): (Disp, ReadSpan),
     mode: Mode,
-) -> Result<Outcome> {
+) -> Result<CallOutcome> {
     let small = SmallStore::new(store, disp, origin);
     let make = || Operation::store(store, disp, origin);
     submit(handle, target, call, Outline::of(small.as_ref()), mode, make)
@@ -39,7 +39,7 @@ pub(super) fn fetch(
     call: &'static str,
     fetch: &FetchCall,
     mode: Mode,
-) -> Result<Outcome> {
+) -> Result<CallOutcome> {
     submit(handle, target, call, Outline::Fetch(fetch), mode, || Operation::from(fetch))
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn operation(
     call: &'static str,
     op: Operation,
     mode: Mode,
-) -> Result<Outcome> {
+) -> Result<CallOutcome> {
     let op = if let Some(notice) = mode.notice() { op.notifying(notice) } else { op };
     let small = SmallStore::of(&op);
     submit(handle, target, call, Outline::of(small.as_ref()), mode, || op)
@@ -67,7 +67,7 @@ fn submit(
     outline: Outline<'_>,
     mode: Mode,
     make: impl FnOnce() -> Operation,
-) -> Result<Outcome> {
+) -> Result<CallOutcome> {
     let is_requested = mode.is_requested();
     let engine = handle.engine();
     let _call = engine.observation().call_if(mode.waits(), call, Some(handle.id()), Some(target));
@@ -86,7 +86,7 @@ fn submit(
         // Its wait has nothing to write.
         engine.spare_poll();
     }
-    Ok(Outcome::Done)
+    Ok(CallOutcome::Done)
 }
 
 /// Queues an operation that the fast path has not taken.
@@ -98,7 +98,7 @@ fn queue(
     call: &'static str,
     mode: Mode,
     mut op: Operation,
-) -> Result<Outcome> {
+) -> Result<CallOutcome> {
     let signal = mode.is_requested().then(Arc::<Signal>::default);
     if let Some(signal) = &signal {
         op = op.signalling(Arc::clone(signal));
@@ -113,7 +113,7 @@ fn queue(
     let (has_left, is_pack_full) = if mode.leaves() { engine.with_sending(work) } else { engine.with(work) }?;
     if rest.is_some() {
         if !mode.waits() {
-            return Ok(Outcome::Full);
+            return Ok(CallOutcome::Full);
         }
         post_when_possible(handle, target, call, rest)?;
     }
@@ -122,7 +122,7 @@ fn queue(
     } else if is_pack_full || mode.leaves() {
         engine.poll();
     }
-    Ok(Outcome::Posted(signal))
+    Ok(CallOutcome::Posted(signal))
 }
 
 /// [`submit`] of a store, where it joins others that wait.

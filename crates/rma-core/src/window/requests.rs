@@ -10,7 +10,7 @@
 
 use super::dynamic::{Detaching, regions};
 use super::queue::operation;
-use super::scattered::{self, Mode, Outcome};
+use super::scattered::{self, CallOutcome, Mode};
 use super::sync_call::{CallContext, begin};
 use super::typed::{Destination, Origin, TargetArea};
 use super::{Sync, Window, WindowFree, slow_sync};
@@ -312,7 +312,7 @@ pub(crate) fn requested(
     handle: &Window,
     call: &'static str,
     target: Rank,
-    begin: impl FnOnce() -> Result<Outcome>,
+    begin: impl FnOnce() -> Result<CallOutcome>,
 ) -> Result<OperationRequest> {
     // A call that waits for an element is never without one in the end.
     try_requested(handle, call, target, begin)
@@ -323,23 +323,23 @@ pub(crate) fn try_requested(
     handle: &Window,
     call: &'static str,
     target: Rank,
-    begin: impl FnOnce() -> Result<Outcome>,
+    begin: impl FnOnce() -> Result<CallOutcome>,
 ) -> Result<Option<OperationRequest>> {
     if target != Rank::NULL {
         check_passive(handle, call, target)?;
     }
     Ok(match begin().map_err(|error| error.in_call(call))? {
-        Outcome::Posted(signal) => Some(OperationRequest { signal, ..ended(handle, call, target) }),
-        Outcome::Done => Some(ended(handle, call, target)),
-        Outcome::Full => None,
+        CallOutcome::Posted(signal) => Some(OperationRequest { signal, ..ended(handle, call, target) }),
+        CallOutcome::Done => Some(ended(handle, call, target)),
+        CallOutcome::Full => None,
     })
 }
 
 /// Queues an operation and waits for its end.
 pub(super) fn carry_out(handle: &Window, call: &'static str, target: Rank, op: Operation) -> Result<()> {
     match operation(handle, target, call, op, Mode::REQUEST)? {
-        Outcome::Posted(signal) => OperationRequest { signal, ..ended(handle, call, target) }.wait(),
-        Outcome::Done | Outcome::Full => Ok(()),
+        CallOutcome::Posted(signal) => OperationRequest { signal, ..ended(handle, call, target) }.wait(),
+        CallOutcome::Done | CallOutcome::Full => Ok(()),
     }
 }
 

@@ -56,7 +56,7 @@ impl Mode {
 }
 
 /// What became of a call.
-pub(crate) enum Outcome {
+pub(crate) enum CallOutcome {
     /// It is complete.
     Done,
     /// It is under way.
@@ -65,7 +65,7 @@ pub(crate) enum Outcome {
     Full,
 }
 
-impl Outcome {
+impl CallOutcome {
     pub(crate) fn is_accepted(&self) -> bool {
         !matches!(self, Self::Full)
     }
@@ -82,7 +82,7 @@ pub(crate) unsafe fn put(
     target: Rank,
     area: TargetArea<'_>,
     mode: Mode,
-) -> Result<Outcome> {
+) -> Result<CallOutcome> {
     const CALL: &str = "put";
     let (mut own_from, mut own_to) = (None, None);
     let from = origin.ty.elements_in(CALL, origin.count, &mut own_from)?;
@@ -96,7 +96,7 @@ pub(crate) unsafe fn put(
         let mut place = place.map_err(|range| range.into_error(CALL, target))?;
         let _note = note(handle, mapped, OperationKind::Put, area.disp, to);
         from.transfer(&mut place);
-        return Ok(Outcome::Done);
+        return Ok(CallOutcome::Done);
     }
     let op = Operation::new(OpKind::Put, area.disp, to.size(), from.into_owned(), OpResult::NONE);
     operation(handle, target, CALL, op.on_layout(to.clone()), mode)
@@ -113,7 +113,7 @@ pub(crate) unsafe fn get(
     target: Rank,
     area: TargetArea<'_>,
     mode: Mode,
-) -> Result<Outcome> {
+) -> Result<CallOutcome> {
     const CALL: &str = "get";
     let (mut own_from, mut own_to) = (None, None);
     let from = area.ty.elements_in(CALL, area.count, &mut own_from)?;
@@ -125,7 +125,7 @@ pub(crate) unsafe fn get(
         let _pin = mapped.pin();
         let place = mapped.locate_layout(area.disp, from);
         place.map_err(|range| range.into_error(CALL, target))?.as_gather().transfer(&mut to);
-        return Ok(Outcome::Done);
+        return Ok(CallOutcome::Done);
     }
     let op = Operation::new(OpKind::Get, area.disp, from.size(), OpData::NONE, to.into_owned());
     operation(handle, target, CALL, op.on_layout(from.clone()), mode)
@@ -143,7 +143,7 @@ pub(crate) unsafe fn accumulate(
     target: Rank,
     area: TargetArea<'_>,
     mode: Mode,
-) -> Result<Outcome> {
+) -> Result<CallOutcome> {
     const CALL: &str = "accumulate";
     let (mut own_from, mut own_to) = (None, None);
     let from = origin.ty.elements_in(CALL, origin.count, &mut own_from)?;
@@ -153,7 +153,7 @@ pub(crate) unsafe fn accumulate(
         return Err(returns_values(op));
     }
     let Some(kernel) = kernel(CALL, op, to.size(), area.ty, &[origin.ty])? else {
-        return Ok(Outcome::Done);
+        return Ok(CallOutcome::Done);
     };
     // SAFETY: the caller's promise.
     let from = unsafe { Gather::new(origin.base, from) };
@@ -164,7 +164,7 @@ pub(crate) unsafe fn accumulate(
         let exclusion = handle.shared().domain(mapped);
         let _note = note(handle, mapped, OperationKind::Accumulate, area.disp, to);
         kernel.accumulate_scattered(&place, Operands::Memory(from), &exclusion);
-        return Ok(Outcome::Done);
+        return Ok(CallOutcome::Done);
     }
     let kind = OpKind::Accumulate(kernel);
     let op = Operation::new(kind, area.disp, to.size(), from.into_owned(), OpResult::NONE);
@@ -184,7 +184,7 @@ pub(crate) unsafe fn get_accumulate(
     target: Rank,
     area: TargetArea<'_>,
     mode: Mode,
-) -> Result<Outcome> {
+) -> Result<CallOutcome> {
     const CALL: &str = "get_accumulate";
     let (mut own_from, mut own_to, mut own_old) = (None, None, None);
     let to = area.ty.elements_in(CALL, area.count, &mut own_to)?;
@@ -198,7 +198,7 @@ pub(crate) unsafe fn get_accumulate(
         from = Some(unsafe { Gather::new(origin.base, layout) });
     }
     let others = if from.is_some() { &[result.ty, origin.ty][..] } else { &[result.ty] };
-    let Some(kernel) = kernel(CALL, op, to.size(), area.ty, others)? else { return Ok(Outcome::Done) };
+    let Some(kernel) = kernel(CALL, op, to.size(), area.ty, others)? else { return Ok(CallOutcome::Done) };
     // SAFETY: the caller's promise.
     let old = unsafe { Scatter::new(result.base, old) };
     if let Some(mapped) = handle.direct(target, CALL, to.size() as usize) {
@@ -210,7 +210,7 @@ pub(crate) unsafe fn get_accumulate(
             kernel.reads_operand().then(|| note(handle, mapped, OperationKind::Accumulate, area.disp, to));
         let operands = from.map_or(Operands::None, Operands::Memory);
         kernel.fetch_scattered(&place, operands, &old, &exclusion);
-        return Ok(Outcome::Done);
+        return Ok(CallOutcome::Done);
     }
     let data = from.map_or(OpData::NONE, |from| OpData::from(from.into_owned()));
     let op = Operation::new(OpKind::GetAccumulate(kernel), area.disp, to.size(), data, old.into_owned());

@@ -4,7 +4,7 @@
 //! changes nothing that others know of the window, so both checks are left out.
 
 use super::Window;
-use super::dropped::Guard;
+use super::dropped::GiveUpGuard;
 use crate::channel::Channel;
 use crate::epoch::Call;
 use crate::error::Result;
@@ -21,7 +21,7 @@ use std::cell::Cell;
 /// nothing to wait for is over when it is begun, and dropping it undoes nothing.
 #[derive(Debug)]
 #[must_use = "a synchronization call happens only while it is polled"]
-pub struct Sync(pub(crate) SyncStep, pub(crate) Call, pub(crate) Option<Guard>);
+pub struct Sync(pub(crate) SyncStep, pub(crate) Call, pub(crate) Option<GiveUpGuard>);
 
 impl Sync {
     /// Whether the call is over.

@@ -21,7 +21,7 @@ pub use header::{HEADER_LEN, Protocol, VERSION, check_header, header};
 pub(crate) use label::kind_and_window;
 pub use pack::{PACK_ENTRY_LEN, PackEntries, PackEntry, Store, check_entries, set_entry_len};
 pub(crate) use place::SHAPE_LEN;
-pub use place::{Area, Place};
+pub use place::{Area, TargetPlace};
 pub(crate) use request::RUN_HEAD;
 pub use request::{Request, RequestKind};
 pub(crate) use response::SHORT_HEAD;

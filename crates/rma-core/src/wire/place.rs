@@ -21,7 +21,7 @@ pub(crate) const SHAPE_LEN: usize = 13;
 /// Where an operation is at the target: the displacement as the user gave it, scaled and checked at the target (lessons,
 /// decision 9), and what is accessed from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TargetPlace {
     /// In units of the target's displacement unit.
     pub disp: Disp,
     /// What is accessed.
@@ -55,7 +55,7 @@ impl Area {
     }
 }
 
-impl Place {
+impl TargetPlace {
     /// Consecutive bytes from `offset` bytes behind the displacement on.
     pub fn run(disp: Disp, offset: u64) -> Self {
         Self { disp, area: Area::Run { offset } }

@@ -6,7 +6,7 @@
 use super::fields::{FIXED, Head, Reader, Start, fixed};
 use super::flags::RequestFlags;
 use super::header::HEADER_LEN;
-use super::place::Place;
+use super::place::TargetPlace;
 use crate::datatype::BasicType;
 use crate::ids::{RequestId, Sequence, WindowId};
 
@@ -32,11 +32,11 @@ pub enum RequestKind {
     /// Only what the flags say: lock, acknowledge, unlock.
     Sync,
     /// Store the data.
-    Put(Place),
+    Put(TargetPlace),
     /// Send `len` bytes back to request `reply_to`.
     Get {
         /// Where to read.
-        place: Place,
+        place: TargetPlace,
         /// How many bytes.
         len: u64,
         /// Which operation of the origin gets them.
@@ -45,14 +45,14 @@ pub enum RequestKind {
     /// Combine the data with the elements there.
     Accumulate {
         /// The first element.
-        place: Place,
+        place: TargetPlace,
         /// How to combine, and what the elements are.
         kernel: Kernel,
     },
     /// Combine one element and send back what was there; the data is the operand.
     FetchOp {
         /// The element.
-        place: Place,
+        place: TargetPlace,
         /// How to combine, and what the element is.
         kernel: Kernel,
         /// Which operation of the origin gets the old value.
@@ -62,7 +62,7 @@ pub enum RequestKind {
     /// operation reads none.
     GetAccumulate {
         /// The elements.
-        place: Place,
+        place: TargetPlace,
         /// How to combine, and what the elements are.
         kernel: Kernel,
         /// How many bytes.
@@ -73,7 +73,7 @@ pub enum RequestKind {
     /// Replace one element if it equals the first half of the data by the second; send back what was there.
     CompareSwap {
         /// The element.
-        place: Place,
+        place: TargetPlace,
         /// What the element is.
         kernel: CompareAndSwap,
         /// Which operation of the origin gets the old value.
@@ -186,7 +186,7 @@ impl Request {
         let Start { code, flags, window, sequence } = fields.start()?;
         let flags = RequestFlags::parse(flags)?;
         let (is_shaped, is_notified) = (code & SHAPED != 0, code & NOTIFIED != 0);
-        let place = |fields: &mut Reader<'_>| Place::parse(fields, is_shaped);
+        let place = |fields: &mut Reader<'_>| TargetPlace::parse(fields, is_shaped);
         let kind = match code & !(SHAPED | NOTIFIED) {
             SYNC => RequestKind::Sync,
             PUT => RequestKind::Put(place(&mut fields)?),
@@ -311,7 +311,7 @@ impl RequestKind {
     }
 
     /// Where the request accesses memory, if it does.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&TargetPlace> {
         match self {
             Self::Put(place)
             | Self::Get { place, .. }
@@ -351,7 +351,7 @@ impl RequestKind {
             Self::Key => KEY,
             Self::WakeUp => WAKE_UP,
         };
-        if self.place().is_some_and(Place::is_shaped) { code | SHAPED } else { code }
+        if self.place().is_some_and(TargetPlace::is_shaped) { code | SHAPED } else { code }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Requests as bytes: they survive, and what no origin sends is refused.
 
 use super::flags::RequestFlags;
-use super::place::{Area, Place};
+use super::place::{Area, TargetPlace};
 use super::request::{Request, RequestKind, SHAPED};
 use crate::datatype::{BasicType, Layout, Loop};
 use crate::ids::{Disp, RequestId, Sequence, WindowId};
 use crate::kernel::{CompareAndSwap, Kernel, ReduceOp};
 
 fn samples() -> Vec<Request> {
-    let run = || Place::run(Disp(u64::MAX), 1 << 40);
+    let run = || TargetPlace::run(Disp(u64::MAX), 1 << 40);
     let reply_to = RequestId { index: 7, generation: u32::MAX };
     let kernel = Kernel::new(ReduceOp::Sum, BasicType::F64).unwrap();
     let mut kinds = vec![
@@ -40,7 +40,7 @@ fn samples() -> Vec<Request> {
         shape(&[], &[(0, 32_000), (-760, 1)]),
         shape(&loops[1..], &[(0, 4), (8, 8)]),
     ] {
-        let place = || Place { disp: Disp(7), area: area.clone() };
+        let place = || TargetPlace { disp: Disp(7), area: area.clone() };
         kinds.push(RequestKind::Put(place()));
         kinds.push(RequestKind::Get { place: place(), len: u64::MAX, reply_to });
         kinds.push(RequestKind::Accumulate { place: place(), kernel });
@@ -62,7 +62,7 @@ fn samples() -> Vec<Request> {
 fn every_request_survives_its_wire_form() {
     for request in samples() {
         let head = request.emit();
-        let is_shaped = request.kind.place().is_some_and(Place::is_shaped);
+        let is_shaped = request.kind.place().is_some_and(TargetPlace::is_shaped);
         assert!(is_shaped || (head.len() <= 64 && !head.spilled()), "{request}");
         assert_eq!(Request::parse(&head), Ok((request.clone(), &[][..])));
         let mut with_data = head.clone();
@@ -87,7 +87,7 @@ fn shortened_and_damaged_heads_are_refused_or_legal_but_never_panic() {
                 damaged[at] ^= 1 << bit;
                 if let Ok((other, _)) = Request::parse(&damaged) {
                     // A shape that is not normal may come to the same as a normal one.
-                    let is_shaped = request.kind.place().is_some_and(Place::is_shaped);
+                    let is_shaped = request.kind.place().is_some_and(TargetPlace::is_shaped);
                     assert!(is_shaped || other != request);
                     assert_eq!(Request::parse(&other.emit()).map(|(r, _)| r), Ok(other));
                 }
@@ -147,7 +147,7 @@ fn contradictory_locks_and_illegal_operations_are_refused() {
     });
     assert_eq!(legal, [false, false, false, true], "a fence with the end of another epoch");
     let kernel = Kernel::new(ReduceOp::Sum, BasicType::F64).unwrap();
-    let kind = RequestKind::Accumulate { place: Place::run(Disp(0), 0), kernel };
+    let kind = RequestKind::Accumulate { place: TargetPlace::run(Disp(0), 0), kernel };
     let mut head = Request { kind, ..samples().remove(0) }.emit();
     assert!(Request::parse(&head).is_ok());
     head[32] = ReduceOp::BitXor.code();
@@ -157,7 +157,7 @@ fn contradictory_locks_and_illegal_operations_are_refused() {
 #[test]
 fn shapes_that_no_origin_sends_are_refused() {
     let described = |from: u64, loops: &[(u64, i64)], number_len: u8, runs: &[(i64, u64)], first: i64| {
-        let kind = RequestKind::Put(Place::run(Disp(0), 0));
+        let kind = RequestKind::Put(TargetPlace::run(Disp(0), 0));
         let mut head = Request { kind, ..samples().remove(0) }.emit();
         head[2] |= SHAPED;
         head.truncate(24);

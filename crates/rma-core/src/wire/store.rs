@@ -40,7 +40,7 @@ pub(crate) fn put_store_head(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Place, Request, RequestKind};
+    use super::super::{Request, RequestKind, TargetPlace};
     use super::*;
     use crate::datatype::BasicType;
     use crate::kernel::{Kernel, ReduceOp};
@@ -50,7 +50,7 @@ mod tests {
         let (window, sequence, disp) =
             (WindowId { index: 7, generation: 9 }, Sequence(u64::MAX - 2), Disp(77));
         let kernel = Kernel::new(ReduceOp::Max, BasicType::F64).unwrap();
-        let place = || Place::run(disp, 5);
+        let place = || TargetPlace::run(disp, 5);
         let stores = [
             (Store::Put, RequestKind::Put(place())),
             (Store::Accumulate(kernel), RequestKind::Accumulate { place: place(), kernel }),

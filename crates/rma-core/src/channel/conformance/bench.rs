@@ -10,14 +10,14 @@ use std::time::Instant;
 pub struct Bench {
     pub(super) fixture: Box<dyn Fixture>,
     pub(super) deadline: Instant,
-    note: Note,
+    note: Activity,
 }
 
 /// What the test is doing, readable from outside when it hangs inside a channel.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Note(Arc<Mutex<String>>);
+pub(super) struct Activity(Arc<Mutex<String>>);
 
-impl Note {
+impl Activity {
     pub(super) fn set(&self, what: String) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
@@ -28,7 +28,7 @@ impl Note {
 }
 
 impl Bench {
-    pub(super) fn new(fixture: Box<dyn Fixture>, note: Note) -> Self {
+    pub(super) fn new(fixture: Box<dyn Fixture>, note: Activity) -> Self {
         let deadline = Instant::now() + fixture.time_limit();
         Self { fixture, deadline, note }
     }

@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::memory::Shape;
-use super::recorder::Event;
+use super::recorder::PollEvent;
 use super::world::World;
 use crate::channel::Lane;
 use crate::ids::Peer;
@@ -17,7 +17,7 @@ pub fn c3_full_then_one_writable(bench: &mut Bench) {
     for (lane, len) in
         [(Lane::Request, max), (Lane::Response, max), (Lane::Request, 64), (Lane::Response, 64)]
     {
-        let before = world.rank(0).recorder.count(|e| *e == Event::Writable(ONE, lane));
+        let before = world.rank(0).recorder.count(|e| *e == PollEvent::Writable(ONE, lane));
         if world.fill_lane(0, 1, lane, max) == 0 {
             panic!("C3: no room for a packet in an empty {lane:?} lane");
         }
@@ -25,7 +25,7 @@ pub fn c3_full_then_one_writable(bench: &mut Bench) {
         for _ in 0..3 {
             assert!(!world.rank(0).try_small(ONE, lane, len), "full again, as nothing was read");
         }
-        let notices = |w: &mut World<'_>| w.rank(0).recorder.count(|e| *e == Event::Writable(ONE, lane));
+        let notices = |w: &mut World<'_>| w.rank(0).recorder.count(|e| *e == PollEvent::Writable(ONE, lane));
         // Polls of the sender alone end `fill_lane` with a notice when its own buffers empty; those count too.
         let base = notices(&mut world).max(before);
         world.until("the notice that there is room", |w| notices(w) > base);

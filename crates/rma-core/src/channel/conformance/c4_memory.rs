@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::memory::Shape;
-use super::recorder::Event;
+use super::recorder::PollEvent;
 use crate::channel::Lane;
 use crate::ids::Peer;
 
@@ -42,5 +42,5 @@ pub fn c4_bodies_end_with_exactly_one_bulk_sent(bench: &mut Bench) {
     world.until_all_arrived();
     world.settle_all();
     world.finish_checks();
-    assert_eq!(world.rank(0).recorder.count(|e| matches!(e, Event::BulkSent(_))), sent);
+    assert_eq!(world.rank(0).recorder.count(|e| matches!(e, PollEvent::BulkSent(_))), sent);
 }

@@ -5,7 +5,7 @@
 
 use super::bench::Bench;
 use super::memory::Shape;
-use super::rank::{PLENTY, Rank};
+use super::rank::{PLENTY, TestedRank};
 use crate::channel::{Armed, Lane};
 use crate::ids::Peer;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -27,7 +27,7 @@ fn pause(round: usize) {
 }
 
 /// Sends a small packet from a thread that sleeps while there is no room.
-fn send(rank: &mut Rank, to: Peer, lane: Lane, len: usize, deadline: Instant) {
+fn send(rank: &mut TestedRank, to: Peer, lane: Lane, len: usize, deadline: Instant) {
     if !rank.try_small(to, lane, len) {
         rank.sleep_until("room", deadline, |r| {
             !r.recorder.full.contains(&(to, lane)) && r.try_small(to, lane, len)

@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::memory::Shape;
-use super::recorder::Event;
+use super::recorder::PollEvent;
 use crate::channel::{Budget, Lane};
 use crate::ids::Peer;
 
@@ -52,8 +52,8 @@ pub fn lanes_responses_pass_bulk_requests(bench: &mut Bench) {
         w.ledger.on_their_way(|_| true) == 0
     });
     let events = &world.rank(1).recorder.events[before..];
-    let response = events.iter().position(|e| *e == Event::Packet(Peer(0), Lane::Response));
-    let last_bulk = events.iter().rposition(|e| *e == Event::BulkReceived(Peer(0), Lane::Request));
+    let response = events.iter().position(|e| *e == PollEvent::Packet(Peer(0), Lane::Response));
+    let last_bulk = events.iter().rposition(|e| *e == PollEvent::BulkReceived(Peer(0), Lane::Request));
     assert!(
         bulks == 1 || response < last_bulk,
         "a response waited until {bulks} bulk requests of {size} bytes had passed"

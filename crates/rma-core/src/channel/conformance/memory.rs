@@ -35,7 +35,7 @@ impl Shape {
 
 /// The memory of one body.
 #[derive(Debug)]
-pub(super) struct Body {
+pub(super) struct LentBody {
     bytes: Box<[AtomicU8]>,
     layout: Layout,
 }
@@ -46,7 +46,7 @@ pub(super) fn pattern(seed: u64, index: usize) -> u8 {
     (mixed >> 56) as u8
 }
 
-impl Body {
+impl LentBody {
     /// Memory for `len` bytes in this shape, without the pattern.
     pub(super) fn new(len: usize, shape: Shape) -> Self {
         let layout = layout(len as u64, shape);
@@ -115,7 +115,7 @@ impl Body {
         self.bytes.iter().for_each(|byte| byte.store(POISON, Relaxed));
     }
 
-    /// Whether there was no write since [`Body::poison`].
+    /// Whether there was no write since [`LentBody::poison`].
     pub(super) fn check_poison(&self) -> Result<(), String> {
         match self.bytes.iter().position(|byte| byte.load(Relaxed) != POISON) {
             Some(offset) => Err(format!("byte {offset} was written after the channel said it was done")),
@@ -171,13 +171,13 @@ mod tests {
     fn every_shape_carries_its_pattern_and_shows_wrong_bytes() {
         for len in [1, 2, 3, 7, 8, 63, 64, 1000] {
             for shape in Shape::MEMORY {
-                let body = Body::with_pattern(len, shape, 42);
+                let body = LentBody::with_pattern(len, shape, 42);
                 assert_eq!(body.check(42), Ok(()), "{len} bytes {shape:?}");
                 assert!(body.check(43).is_err() || len < 3, "{len} bytes {shape:?}");
                 let mut copied = vec![0; len];
                 body.gather().read(&mut copied);
                 assert!((0..len).all(|i| copied[i] == pattern(42, i)));
-                let landed = Body::new(len, shape);
+                let landed = LentBody::new(len, shape);
                 landed.scatter().write(&copied);
                 assert_eq!(landed.check(42), Ok(()));
                 landed.bytes[landed.bytes.len() - 1].store(0, Relaxed);

@@ -4,9 +4,9 @@
 //! late access shows as wrong bytes: in the exposed memory, in what was read, or in a buffer that is over.
 
 use super::bench::Bench;
-use super::memory::{Body, Shape, pattern};
-use super::rank::Rank;
-use super::recorder::Event;
+use super::memory::{LentBody, Shape, pattern};
+use super::rank::TestedRank;
+use super::recorder::PollEvent;
 use super::world::World;
 use crate::channel::{
     Exposure, Issued, Lane, RemoteKey, RemotePlace, TransferError, TransferLimits, Withdrawal,
@@ -38,7 +38,7 @@ impl Remote {
         let limits = world.rank(0).channel().transfers(Peer(1))?;
         assert!(limits.longest >= limits.write_from.max(limits.read_from), "R1: {limits:?}");
         world.introduce(0, 1);
-        let body = Body::with_pattern(size, Shape::Contiguous, 99);
+        let body = LentBody::with_pattern(size, Shape::Contiguous, 99);
         let rank = world.rank(1);
         let remote = rank.channel().remote_memory().expect("R1: transfers are offered");
         let exposure = body.expose(remote);
@@ -72,7 +72,7 @@ impl Remote {
     }
 }
 
-fn begin(world: &mut World<'_>, mut offer: impl FnMut(&mut Rank) -> Issued) {
+fn begin(world: &mut World<'_>, mut offer: impl FnMut(&mut TestedRank) -> Issued) {
     world.until("room for a transfer (R7)", |w| match offer(w.rank(0)) {
         Issued::Yes => true,
         Issued::Full => false,
@@ -92,8 +92,8 @@ fn until_answered(world: &mut World<'_>) {
 }
 
 fn outcomes(world: &mut World<'_>) -> Vec<Result<(), TransferError>> {
-    let outcome = |event: &Event| match event {
-        Event::Transferred(_, outcome) => Some(*outcome),
+    let outcome = |event: &PollEvent| match event {
+        PollEvent::Transferred(_, outcome) => Some(*outcome),
         _ => None,
     };
     world.rank(0).recorder.events.iter().filter_map(outcome).collect()

@@ -1,7 +1,7 @@
 //! One rank of a world: a channel, its recorder, and the calls of the trait wrapped so that each is checked.
 
 use super::ledger::{Expected, Ledger, Stream};
-use super::memory::{Body, Shape, pattern};
+use super::memory::{LentBody, Shape, pattern};
 use super::recorder::{Recorder, Transfer};
 use crate::channel::{
     Armed, Budget, BulkToken, Capabilities, Channel, Closing, Failure, Issued, Lane, Polled, RemotePlace,
@@ -18,7 +18,7 @@ pub(super) const PLENTY: Budget = Budget { packets: 64, bytes: 1 << 20 };
 const LOST_AFTER: Duration = Duration::from_secs(4);
 
 /// A rank.
-pub(super) struct Rank {
+pub(super) struct TestedRank {
     // First, so that it is dropped before the memory that it was lent.
     channel: Option<Box<dyn Channel>>,
     /// What happened here.
@@ -32,7 +32,7 @@ pub(super) struct Rank {
     pub(super) sleeps: usize,
 }
 
-impl Rank {
+impl TestedRank {
     /// Registers the channel and wraps it.
     pub(super) fn new(me: Peer, mut channel: Box<dyn Channel>, ledger: Ledger) -> Self {
         let (poller, registrar) = Poller::new();
@@ -71,7 +71,7 @@ impl Rank {
         Ok(false)
     }
 
-    /// [`Rank::offer`] to a peer that must not fail.
+    /// [`TestedRank::offer`] to a peer that must not fail.
     pub(super) fn try_small(&mut self, to: Peer, lane: Lane, len: usize) -> bool {
         self.offer(to, lane, len).unwrap_or_else(|f| panic!("rank {}: rank {to} failed: {f}", self.me))
     }
@@ -83,7 +83,7 @@ impl Rank {
         let mut bytes: Vec<u8> = (0..len).map(|i| pattern(seed, i)).collect();
         let (first, second) = (len / 3, len / 2);
         self.channel().fill(Source::Bytes(&bytes[..first]));
-        let middle = Body::new((second - first).max(1), Shape::Strided);
+        let middle = LentBody::new((second - first).max(1), Shape::Strided);
         if second > first {
             middle.scatter().write(&bytes[first..second]);
             let mut gather = middle.gather();
@@ -119,7 +119,7 @@ impl Rank {
         let stream = Stream::new(self.me, to, lane);
         let seed = self.ledger.next_seed(stream);
         let mut head: Vec<u8> = (0..head_len).map(|i| pattern(seed, i)).collect();
-        let body = Body::with_pattern(body_len, shapes.0, seed + 1);
+        let body = LentBody::with_pattern(body_len, shapes.0, seed + 1);
         let token = BulkToken(self.next_token);
         self.ledger.commit(stream, Expected { seed, len: head_len, body: Some((body_len, shapes.1)) });
         let room = self.channel().send_bulk(to, lane, &head, body.gather(), token);
@@ -139,7 +139,7 @@ impl Rank {
         }
     }
 
-    /// [`Rank::offer_bulk`] to a peer that must not fail.
+    /// [`TestedRank::offer_bulk`] to a peer that must not fail.
     pub(super) fn try_bulk(&mut self, to: Peer, lane: Lane, body_len: usize, shapes: (Shape, Shape)) -> bool {
         let token = self.offer_bulk(to, lane, 24, body_len, shapes);
         token.unwrap_or_else(|f| panic!("rank {}: rank {to} failed: {f}", self.me)).is_some()
@@ -153,7 +153,7 @@ impl Rank {
         len: usize,
         seed: u64,
     ) -> Result<Issued, Failure> {
-        let buffer = Body::with_pattern(len, Shape::Contiguous, seed);
+        let buffer = LentBody::with_pattern(len, Shape::Contiguous, seed);
         let run = buffer.gather().peek(usize::MAX).expect("a body has bytes");
         let token = TransferToken(self.next_token);
         let remote = self.channel().remote_memory().expect("transfers are offered");
@@ -168,7 +168,7 @@ impl Rank {
         place: RemotePlace,
         brings: &[u8],
     ) -> Result<Issued, Failure> {
-        let buffer = Body::new(brings.len(), Shape::Contiguous);
+        let buffer = LentBody::new(brings.len(), Shape::Contiguous);
         let run = buffer.scatter().peek(usize::MAX).expect("a body has bytes");
         let token = TransferToken(self.next_token);
         let remote = self.channel().remote_memory().expect("transfers are offered");
@@ -265,7 +265,7 @@ impl Rank {
         }
     }
 
-    /// As [`Rank::sleep_until`], for what nothing wakes this rank for.
+    /// As [`TestedRank::sleep_until`], for what nothing wakes this rank for.
     pub(super) fn poll_until(
         &mut self,
         what: &str,

@@ -3,7 +3,7 @@
 //! Violations are collected, not raised, because a panic must not unwind through the channel's poll.
 
 use super::ledger::{Ledger, Stream};
-use super::memory::{Body, Shape, pattern};
+use super::memory::{LentBody, Shape, pattern};
 use crate::channel::{
     Budget, BulkToken, Delivery, Failure, Lane, Placement, Sink, TransferError, TransferToken,
 };
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Something that a poll handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum PollEvent {
     Packet(Peer, Lane),
     BulkHead(Peer, Lane),
     BulkReceived(Peer, Lane),
@@ -28,7 +28,7 @@ pub(super) struct Recorder {
     me: Peer,
     ledger: Ledger,
     /// Everything in order.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<PollEvent>,
     /// Peers that were reported lost.
     pub(super) failed: BTreeMap<Peer, Failure>,
     /// Streams that were full and have not become writable.
@@ -36,19 +36,19 @@ pub(super) struct Recorder {
     /// Peers that had no room for a transfer.
     pub(super) transfers_full: HashSet<Peer>,
     /// Bulk bodies that the channel still has.
-    pub(super) outgoing: HashMap<BulkToken, (Peer, Body)>,
+    pub(super) outgoing: HashMap<BulkToken, (Peer, LentBody)>,
     /// Transfers that the channel has not answered.
     pub(super) transfers: HashMap<TransferToken, Transfer>,
     /// Memory that peers may reach.
-    pub(super) exposed: Vec<Body>,
+    pub(super) exposed: Vec<LentBody>,
     /// The next packets of these streams are refused.
     pub(super) refuse: HashSet<(Peer, Lane)>,
     /// What the channel did against the contract.
     pub(super) violations: Vec<String>,
     landing: HashMap<(Peer, Lane), Landing>,
-    landed: Vec<Body>,
+    landed: Vec<LentBody>,
     /// Bodies that were sent. A channel that breaks C4 still reads them: it finds the poison, and not what others own.
-    left: Vec<Body>,
+    left: Vec<LentBody>,
     handed: u32,
     handed_bytes: usize,
     budget: Budget,
@@ -58,7 +58,7 @@ pub(super) struct Recorder {
 #[derive(Debug)]
 pub(super) struct Transfer {
     pub(super) peer: Peer,
-    pub(super) buffer: Body,
+    pub(super) buffer: LentBody,
     /// What a read is to bring; `None` for a write.
     pub(super) brings: Option<Vec<u8>>,
 }
@@ -67,7 +67,7 @@ pub(super) struct Transfer {
 struct Landing {
     seed: u64,
     /// `None` when the body is dropped.
-    body: Option<Body>,
+    body: Option<LentBody>,
 }
 
 impl Recorder {
@@ -104,13 +104,13 @@ impl Recorder {
     }
 
     /// Number of events that match.
-    pub(super) fn count(&self, matches: impl Fn(&Event) -> bool) -> usize {
+    pub(super) fn count(&self, matches: impl Fn(&PollEvent) -> bool) -> usize {
         self.events.iter().filter(|e| matches(e)).count()
     }
 
     /// Packets that arrived whole from a peer in a lane.
     pub(super) fn packets_from(&self, from: Peer, lane: Lane) -> usize {
-        self.count(|e| *e == Event::Packet(from, lane) || *e == Event::BulkReceived(from, lane))
+        self.count(|e| *e == PollEvent::Packet(from, lane) || *e == PollEvent::BulkReceived(from, lane))
     }
 
     /// The rank is dead: its bodies have no owner, but stay in memory as long as any channel does.
@@ -127,7 +127,7 @@ impl Recorder {
     }
 
     /// Keeps memory that no channel may touch any more, to see whether one does.
-    pub(super) fn keep(&mut self, poisoned: Body) {
+    pub(super) fn keep(&mut self, poisoned: LentBody) {
         self.landed.push(poisoned);
     }
 
@@ -184,7 +184,7 @@ impl Sink for Recorder {
             }
         }
         self.ledger.arrived(stream);
-        self.events.push(Event::Packet(from, lane));
+        self.events.push(PollEvent::Packet(from, lane));
         Delivery::Accepted
     }
 
@@ -194,14 +194,15 @@ impl Sink for Recorder {
             return Placement::Refused("refused by the test");
         }
         let stream = Stream::new(from, self.me, lane);
-        self.events.push(Event::BulkHead(from, lane));
+        self.events.push(PollEvent::BulkHead(from, lane));
         match self.ledger.first(stream) {
             Some(e) if e.len == head.len() && e.body.is_some_and(|(len, _)| len as u64 == body_len) => {
                 self.check_bytes(from, lane, e.seed, head);
                 let (len, shape) = e.body.expect("the guard has looked");
-                let body = (shape != Shape::Discard).then(|| Body::new(len, shape));
-                let placement =
-                    body.as_ref().map_or_else(|| crate::datatype::Scatter::discard(body_len), Body::scatter);
+                let body = (shape != Shape::Discard).then(|| LentBody::new(len, shape));
+                let placement = body
+                    .as_ref()
+                    .map_or_else(|| crate::datatype::Scatter::discard(body_len), LentBody::scatter);
                 self.landing.insert((from, lane), Landing { seed: e.seed, body });
                 Placement::Into(placement)
             }
@@ -228,7 +229,7 @@ impl Sink for Recorder {
             self.landed.push(body);
         }
         self.ledger.arrived(Stream::new(from, self.me, lane));
-        self.events.push(Event::BulkReceived(from, lane));
+        self.events.push(PollEvent::BulkReceived(from, lane));
     }
 
     fn bulk_sent(&mut self, token: BulkToken) {
@@ -241,7 +242,7 @@ impl Sink for Recorder {
                 self.left.push(body);
             }
         }
-        self.events.push(Event::BulkSent(token));
+        self.events.push(PollEvent::BulkSent(token));
     }
 
     fn transferred(&mut self, token: TransferToken, outcome: Result<(), TransferError>) {
@@ -256,7 +257,7 @@ impl Sink for Recorder {
                 self.landed.push(buffer);
             }
         }
-        self.events.push(Event::Transferred(token, outcome));
+        self.events.push(PollEvent::Transferred(token, outcome));
     }
 
     fn writable(&mut self, peer: Peer, lane: Lane) {
@@ -264,7 +265,7 @@ impl Sink for Recorder {
         if !is_asked {
             self.violate("C3", peer, lane, "writable without a lane that was full");
         }
-        self.events.push(Event::Writable(peer, lane));
+        self.events.push(PollEvent::Writable(peer, lane));
     }
 
     fn failed(&mut self, peer: Peer, failure: Failure) {
@@ -284,6 +285,6 @@ impl Sink for Recorder {
                 self.landed.push(body);
             }
         }
-        self.events.push(Event::Failed(peer));
+        self.events.push(PollEvent::Failed(peer));
     }
 }

@@ -1,6 +1,6 @@
 //! The list of tests, the macro that makes `#[test]` functions of them, and the watchdog around each.
 
-use super::bench::{Bench, Note};
+use super::bench::{Activity, Bench};
 use super::fixture::Fixture;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(6);
 /// # Panics
 /// When the test fails or takes too long.
 pub fn run(name: &'static str, fixture: impl FnOnce() -> Box<dyn Fixture> + Send + 'static, test: Test) {
-    let note = Note::default();
+    let note = Activity::default();
     let (done, wait) = channel();
     let (limit_known, limit) = channel();
     let body = {

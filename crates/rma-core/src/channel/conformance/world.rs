@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use super::ledger::Ledger;
 use super::memory::Shape;
-use super::rank::{PLENTY, Rank};
+use super::rank::{PLENTY, TestedRank};
 use crate::channel::{Channel, Lane};
 use crate::ids::Peer;
 use std::time::Instant;
@@ -13,7 +13,7 @@ const QUIET_ROUNDS: usize = 200;
 
 /// The ranks of one job.
 pub(super) struct World<'a> {
-    pub(super) ranks: Vec<Rank>,
+    pub(super) ranks: Vec<TestedRank>,
     pub(super) ledger: Ledger,
     pub(super) bench: &'a mut Bench,
     /// Ranks that are not polled: they live, but compute.
@@ -23,12 +23,13 @@ pub(super) struct World<'a> {
 impl<'a> World<'a> {
     pub(super) fn new(bench: &'a mut Bench, channels: Vec<Box<dyn Channel>>) -> Self {
         let ledger = Ledger::default();
-        let ranks = (0..).map(Peer).zip(channels).map(|(me, c)| Rank::new(me, c, ledger.clone())).collect();
+        let ranks =
+            (0..).map(Peer).zip(channels).map(|(me, c)| TestedRank::new(me, c, ledger.clone())).collect();
         Self { ranks, ledger, bench, away: Vec::new() }
     }
 
     /// A rank.
-    pub(super) fn rank(&mut self, rank: u32) -> &mut Rank {
+    pub(super) fn rank(&mut self, rank: u32) -> &mut TestedRank {
         &mut self.ranks[rank as usize]
     }
 
@@ -137,7 +138,7 @@ impl<'a> World<'a> {
 
     fn check_time(&self, what: &str) {
         if Instant::now() >= self.bench.deadline {
-            let ranks: String = self.ranks.iter().map(Rank::report).collect();
+            let ranks: String = self.ranks.iter().map(TestedRank::report).collect();
             panic!("still waiting for {what}{}{ranks}", self.ledger.report());
         }
     }

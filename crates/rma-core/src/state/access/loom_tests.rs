@@ -5,7 +5,7 @@
 //! reports.
 
 use super::{AccessState, Gate, ThreadLevel};
-use crate::epoch::{AccessWord, Epoch, Event, FastEpoch};
+use crate::epoch::{AccessEvent, AccessWord, Epoch, FastEpoch};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -70,17 +70,17 @@ impl World {
         match found.epoch() {
             Epoch::Unset => {
                 self.write();
-                self.access.on(Event::FenceMet);
+                self.access.on(AccessEvent::FenceMet);
                 self.write();
-                self.access.on(Event::FenceLast);
+                self.access.on(AccessEvent::FenceLast);
             }
             Epoch::PscwGranted => {
                 self.write();
-                self.access.on(Event::Complete);
+                self.access.on(AccessEvent::Complete);
             }
             Epoch::LockAllCalled => {
                 self.write();
-                self.access.on(Event::UnlockAll);
+                self.access.on(AccessEvent::UnlockAll);
             }
             // The engine's lock call beside those that are past it.
             Epoch::PerTarget => {

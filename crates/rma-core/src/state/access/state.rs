@@ -21,7 +21,7 @@
 
 use super::Gate;
 use crate::control::LockKind;
-use crate::epoch::{AccessWord, Event, FastEpoch};
+use crate::epoch::{AccessEvent, AccessWord, FastEpoch};
 use crate::strategy::{Next, rest};
 #[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU32, AtomicU64};
@@ -85,17 +85,17 @@ impl AccessState {
     /// take the slow path. [`AccessState::hold`] or [`AccessState::leave`] follows.
     #[inline]
     pub(crate) fn try_enter(&self, gate: &Gate) -> Option<u64> {
-        let before = self.change(Event::Enter)?;
+        let before = self.change(AccessEvent::Enter)?;
         if gate.begin(self.level) {
             return Some(before.locks());
         }
-        let _same = self.change(Event::Unlock);
+        let _same = self.change(AccessEvent::Unlock);
         None
     }
 
     /// The same on the slow path; answers the state before, or `None`, and nothing changed, when the rank is locked.
     pub(crate) fn enter(&self, gate: &Gate) -> Option<AccessWord> {
-        gate.begin(self.level).then(|| self.on(Event::Lock))
+        gate.begin(self.level).then(|| self.on(AccessEvent::Lock))
     }
 
     /// A single lock that was begun is held; `None` when no lock was taken.
@@ -114,7 +114,7 @@ impl AccessState {
     #[inline]
     pub(crate) fn leave(&self, gate: &Gate) {
         gate.close();
-        let before = self.change(Event::Unlock);
+        let before = self.change(AccessEvent::Unlock);
         debug_assert!(before.is_some(), "a lock that is given back was counted");
     }
 
@@ -143,7 +143,7 @@ impl AccessState {
 
     /// An event under the engine's lock, which its caller has checked that it can happen; answers the state before.
     #[inline(always)]
-    pub(crate) fn on(&self, event: Event) -> AccessWord {
+    pub(crate) fn on(&self, event: AccessEvent) -> AccessWord {
         let before = self.change(event);
         debug_assert!(before.is_some(), "{event:?} in {:?}", self.word());
         before.unwrap_or_else(|| self.word())
@@ -153,7 +153,7 @@ impl AccessState {
     pub(crate) fn own(&self) {
         // Changes of this are made under the engine's lock, so what is owned stays so.
         if !self.is_owned() {
-            let _before = self.change_owner(Event::Own);
+            let _before = self.change_owner(AccessEvent::Own);
         }
     }
 
@@ -170,7 +170,7 @@ impl AccessState {
         match (self.is_owned(), is_owned) {
             (false, true) => self.own(),
             (true, false) => {
-                let _before = self.change_owner(Event::Leave);
+                let _before = self.change_owner(AccessEvent::Leave);
             }
             (false, false) | (true, true) => {}
         }
@@ -187,36 +187,36 @@ impl AccessState {
     /// Whether a call may open its epoch past the engine, at some moment.
     #[inline]
     pub(crate) fn may_open(&self) -> bool {
-        self.word().after(Event::Open).is_some()
+        self.word().after(AccessEvent::Open).is_some()
     }
 
     /// Begins to open an epoch past the engine; `false` when the call has to take the slow path. [`AccessState::end_opening`] follows.
     #[inline]
     pub(crate) fn try_open(&self) -> bool {
-        self.change(Event::Open).is_some()
+        self.change(AccessEvent::Open).is_some()
     }
 
     /// This epoch is open, or none is, and the call takes the slow path.
     #[inline]
     pub(crate) fn end_opening(&self, epoch: Option<FastEpoch>) {
-        let _before = self.change(Event::EndOpening(epoch));
+        let _before = self.change(AccessEvent::EndOpening(epoch));
     }
 
     /// Begins to end an epoch past the engine; `false` when the call has to take the slow path. [`AccessState::end_closing`] follows.
     #[inline]
     pub(crate) fn try_close(&self, epoch: FastEpoch) -> bool {
-        self.change(Event::Close(epoch)).is_some()
+        self.change(AccessEvent::Close(epoch)).is_some()
     }
 
     /// The epoch has ended.
     #[inline]
     pub(crate) fn end_closing(&self) {
-        let _before = self.change(Event::EndClosing);
+        let _before = self.change(AccessEvent::EndClosing);
     }
 
     /// A transition: answers the state before.
     #[inline(always)]
-    fn change(&self, event: Event) -> Option<AccessWord> {
+    fn change(&self, event: AccessEvent) -> Option<AccessWord> {
         match self.level {
             ThreadLevel::Serialized => self.change_by_one(event),
             ThreadLevel::Multiple => self.change_shared(event),
@@ -225,9 +225,9 @@ impl AccessState {
 
     /// A transition by the only caller, or of what it leaves to the engine.
     #[inline(always)]
-    fn change_by_one(&self, event: Event) -> Option<AccessWord> {
+    fn change_by_one(&self, event: AccessEvent) -> Option<AccessWord> {
         // The lock is given back whether or not the engine owns the state.
-        let owner = if event == Event::Unlock { 0 } else { self.owner(Relaxed) };
+        let owner = if event == AccessEvent::Unlock { 0 } else { self.owner(Relaxed) };
         let before = AccessWord(self.word.load(Relaxed) | owner);
         let AccessWord(next) = before.after(event)?;
         self.word.store(next ^ owner, Relaxed);
@@ -236,13 +236,13 @@ impl AccessState {
 
     /// A transition beside other threads.
     #[inline(always)]
-    fn change_shared(&self, event: Event) -> Option<AccessWord> {
+    fn change_shared(&self, event: AccessEvent) -> Option<AccessWord> {
         step(&self.word, event)
     }
 
     /// A change of the state's owner, under the engine's lock.
     #[inline(always)]
-    fn change_owner(&self, event: Event) -> Option<AccessWord> {
+    fn change_owner(&self, event: AccessEvent) -> Option<AccessWord> {
         if self.level == ThreadLevel::Multiple {
             return step(&self.word, event);
         }
@@ -267,7 +267,7 @@ fn upper_half(word: u64) -> u32 {
 }
 
 #[inline(always)]
-fn step(word: &AtomicU64, event: Event) -> Option<AccessWord> {
+fn step(word: &AtomicU64, event: AccessEvent) -> Option<AccessWord> {
     let mut before = word.load(Relaxed);
     loop {
         let AccessWord(next) = AccessWord(before).after(event)?;
@@ -355,11 +355,11 @@ mod tests {
             assert!(state.try_open());
             state.end_opening(Some(FastEpoch::Started));
             state.own();
-            assert_eq!(state.on(Event::Reach(Stage::Closing)).epoch(), Epoch::PscwGranted);
+            assert_eq!(state.on(AccessEvent::Reach(Stage::Closing)).epoch(), Epoch::PscwGranted);
             state.set_owned(false);
             assert!(!state.try_close(FastEpoch::Started));
             state.own();
-            state.on(Event::Complete);
+            state.on(AccessEvent::Complete);
             assert_eq!((state.word().epoch(), state.may_open()), (Epoch::Unset, false));
         }
     }
