@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 #[derive(Debug, Parser)]
 #[command(name = "rma-guest", version, max_term_width = 100)]
 #[command(after_help = "RMA_GUEST_VERBOSE=1 says which windows are taken over; RMA_GUEST=0 takes none.")]
-pub struct Options {
+pub struct GuestOptions {
     /// The launcher of the other library with its arguments, such as mpirun -n 4 ./prog, or a program to run alone
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -24,7 +24,7 @@ const LIBRARY: &str = "librma_guest.so";
 
 /// The program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let options = match Options::try_parse_from(arguments) {
+    let options = match GuestOptions::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) => {
             let _ = error.print();
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn options_of_the_launcher_are_its_own() {
-        let parse = |words: &[&str]| Options::try_parse_from(words).map(|options| options.command);
+        let parse = |words: &[&str]| GuestOptions::try_parse_from(words).map(|options| options.command);
         assert_eq!(
             parse(&["rma-guest", "mpirun", "-n", "4", "--version"]).unwrap(),
             ["mpirun", "-n", "4", "--version"]

@@ -6,4 +6,4 @@
 mod command;
 mod launcher;
 
-pub use command::{Options, main};
+pub use command::{GuestOptions, main};

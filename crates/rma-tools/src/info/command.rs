@@ -17,7 +17,7 @@ const USUAL_WIDTH: usize = 80;
     after_help = "The exit status is 0, or 1 when a variable of the environment has a value that is not legal: such a \
 value is named with what is legal, and a program of the library would not start with it."
 )]
-pub struct Options {
+pub struct InfoOptions {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -37,7 +37,7 @@ pub struct Options {
 
 /// The program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let options = match Options::try_parse_from(arguments) {
+    let options = match InfoOptions::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) => {
             let _ = error.print();

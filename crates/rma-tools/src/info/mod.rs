@@ -6,5 +6,5 @@ mod command;
 mod report;
 mod text;
 
-pub use command::{Options, main};
+pub use command::{InfoOptions, main};
 pub use report::{ABI_VERSION, ChannelReport, MPI_VERSION, Report};

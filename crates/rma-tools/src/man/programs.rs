@@ -29,19 +29,19 @@ pub(super) fn rmarun() -> io::Result<Vec<u8>> {
 pub(super) fn rma_info() -> io::Result<Vec<u8>> {
     let mut rest = Roff::new();
     see_also(&mut rest, &["rmarun(1)", "rma(7)"]);
-    page(info::Options::command(), &rest)
+    page(info::InfoOptions::command(), &rest)
 }
 
 pub(super) fn rma_guest() -> io::Result<Vec<u8>> {
     let mut rest = Roff::new();
     see_also(&mut rest, &["rma-info(1)", "rma(7)"]);
-    page(guest::Options::command(), &rest)
+    page(guest::GuestOptions::command(), &rest)
 }
 
 pub(super) fn rma_trace() -> io::Result<Vec<u8>> {
     let mut rest = Roff::new();
     see_also(&mut rest, &["rmarun(1)", "rma(7)"]);
-    page(timeline::Options::command(), &rest)
+    page(timeline::TimelineOptions::command(), &rest)
 }
 
 /// A page for a program whose command line clap reads, with these sections at its end.

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "rma-trace", version, max_term_width = 100)]
 #[command(after_help = "The page needs no network and no other file: turn the wheel to zoom, drag to move.")]
-pub struct Options {
+pub struct TimelineOptions {
     /// The timeline
     file: PathBuf,
 
@@ -28,7 +28,7 @@ pub struct Options {
 
 /// The program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let options = match Options::try_parse_from(arguments) {
+    let options = match TimelineOptions::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) => {
             let _ = error.print();
@@ -49,7 +49,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// What is printed.
-fn run(options: &Options) -> Result<String, String> {
+fn run(options: &TimelineOptions) -> Result<String, String> {
     let file = &options.file;
     let opened = File::open(file).map_err(|error| of(file, error))?;
     let timeline = Timeline::read(BufReader::new(opened)).map_err(|error| of(file, error))?;
@@ -80,7 +80,7 @@ mod tests {
         let file = directory.path().join("a.html");
         let run_on = |words: &[&str]| {
             let words = ["rma-trace", file.to_str().unwrap()].into_iter().chain(words.iter().copied());
-            run(&Options::try_parse_from(words).unwrap())
+            run(&TimelineOptions::try_parse_from(words).unwrap())
         };
         assert!(run_on(&[]).unwrap_err().contains("a.html: No such file"));
         std::fs::write(&file, "{\"traceEvents\":[\n{\"ph\":\n").unwrap();

@@ -8,4 +8,4 @@ mod events;
 mod page;
 mod table;
 
-pub use command::{Options, main};
+pub use command::{TimelineOptions, main};
