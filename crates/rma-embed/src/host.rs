@@ -40,12 +40,12 @@ pub struct ForeignHost {
 struct Calls {
     /// Number of the next collective on a group, by its context.
     next: HashMap<u64, u64>,
-    open: HashMap<u64, Call>,
+    open: HashMap<u64, CollectiveCall>,
     started: u64,
 }
 
 /// A collective under way: the host's name for it, and what the answer must look like.
-enum Call {
+enum CollectiveCall {
     Barrier(u64),
     Reduce(u64, usize),
     Segment(u64, Rank, SegmentRequest),
@@ -134,7 +134,7 @@ impl ForeignHost {
         if answer == 0 { Ok(request) } else { Err(of_host("begin_reduce", answer)) }
     }
 
-    fn open(&self, call: Call) -> HostRequest {
+    fn open(&self, call: CollectiveCall) -> HostRequest {
         let mut calls = self.calls.lock();
         calls.started += 1;
         let request = calls.started;
@@ -171,12 +171,12 @@ impl ForeignHost {
 impl Host for ForeignHost {
     fn begin_barrier(&self, group: &Group) -> Result<HostRequest> {
         let request = self.begin(group, Combine::Sum, &[])?;
-        Ok(self.open(Call::Barrier(request)))
+        Ok(self.open(CollectiveCall::Barrier(request)))
     }
 
     fn begin_reduce(&self, group: &Group, combine: Combine, values: &[u64]) -> Result<HostRequest> {
         let request = self.begin(group, combine, values)?;
-        Ok(self.open(Call::Reduce(request, values.len())))
+        Ok(self.open(CollectiveCall::Reduce(request, values.len())))
     }
 
     fn poll(&self, request: HostRequest) -> Result<Option<Outcome>> {
@@ -184,13 +184,15 @@ impl Host for ForeignHost {
             return Err(Error::new(ErrorClass::Request, "host", format!("{request:?} is not under way")));
         };
         let outcome = match &call {
-            Call::Barrier(name) => self.values(*name, 0)?.map(|_| Outcome::Met),
-            Call::Reduce(name, count) => {
+            CollectiveCall::Barrier(name) => self.values(*name, 0)?.map(|_| Outcome::Met),
+            CollectiveCall::Reduce(name, count) => {
                 self.values(*name, *count)?.map(|values| Outcome::Values(values.into_iter().collect()))
             }
-            Call::Segment(name, me, asked) => self.segment(*name, *me, asked)?.map(Outcome::Segment),
-            Call::Ready(_) => {
-                let Call::Ready(segment) = call else { unreachable!("it is ready") };
+            CollectiveCall::Segment(name, me, asked) => {
+                self.segment(*name, *me, asked)?.map(Outcome::Segment)
+            }
+            CollectiveCall::Ready(_) => {
+                let CollectiveCall::Ready(segment) = call else { unreachable!("it is ready") };
                 return Ok(Some(Outcome::Segment(segment)));
             }
         };
@@ -209,7 +211,7 @@ impl Host for ForeignHost {
             let segment = SegmentSet::private(group.me(), &request);
             let refused =
                 || Error::new(ErrorClass::NoMem, "host", format!("no memory for {} bytes", request.data_len));
-            return Ok(self.open(Call::Ready(segment.ok_or_else(refused)?)));
+            return Ok(self.open(CollectiveCall::Ready(segment.ok_or_else(refused)?)));
         };
         let kind = match request.kind {
             SegmentKind::Control if self.table.takes_control == 0 => SegmentKind::Private,
@@ -230,7 +232,7 @@ impl Host for ForeignHost {
         if answer != 0 {
             return Err(of_host("begin_segment", answer));
         }
-        Ok(self.open(Call::Segment(number, group.me(), request)))
+        Ok(self.open(CollectiveCall::Segment(number, group.me(), request)))
     }
 
     fn locality(&self, peer: Peer) -> Locality {
@@ -254,9 +256,11 @@ impl Host for ForeignHost {
 
     fn abandon(&self, request: HostRequest) {
         let (function, number) = match self.calls.lock().open.remove(&request.0) {
-            Some(Call::Barrier(number) | Call::Reduce(number, _)) => (self.table.abandon_reduce, number),
-            Some(Call::Segment(number, ..)) => (self.table.abandon_segment, number),
-            Some(Call::Ready(_)) | None => return,
+            Some(CollectiveCall::Barrier(number) | CollectiveCall::Reduce(number, _)) => {
+                (self.table.abandon_reduce, number)
+            }
+            Some(CollectiveCall::Segment(number, ..)) => (self.table.abandon_segment, number),
+            Some(CollectiveCall::Ready(_)) | None => return,
         };
         if let Some(function) = function {
             // SAFETY: a function of the table with its context.

@@ -2,7 +2,7 @@
 
 use crate::entry::entry;
 use crate::pointer::{In, Out};
-use crate::under_way::{Call, enter_started};
+use crate::under_way::{EngineCall, enter_started};
 use crate::window::WINDOWS;
 use rma_ch_c::bad;
 use rma_core::epoch::{Assert, LockKind};
@@ -38,7 +38,7 @@ macro_rules! synchronize {
                 let place = call.needed("call")?;
                 let $window = WINDOWS.get(window)?;
                 let sync = $begin?;
-                place.set(enter_started(Call::Sync($window, sync))?);
+                place.set(enter_started(EngineCall::Sync($window, sync))?);
                 Ok(())
             }
         )*}

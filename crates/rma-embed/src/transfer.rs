@@ -4,7 +4,7 @@ use crate::abi::{Buffer, Target};
 use crate::datatype::{basic, datatype};
 use crate::entry::entry;
 use crate::pointer::{In, Out};
-use crate::under_way::{Call, enter_started};
+use crate::under_way::{EngineCall, enter_started};
 use crate::window::WINDOWS;
 use rma_core::datatype::{BasicType, Datatype};
 use rma_core::ids::{Disp, Rank};
@@ -200,7 +200,7 @@ entry! {
 
 /// The handle of a request; `None` when there was no room for the operation.
 fn requested(request: Option<OperationRequest>) -> Result<Option<u64>> {
-    request.map(|request| enter_started(Call::Request(request))).transpose()
+    request.map(|request| enter_started(EngineCall::Request(request))).transpose()
 }
 
 fn fetch_and_op(

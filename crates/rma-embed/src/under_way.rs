@@ -10,16 +10,16 @@ use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
 /// A call under way.
-pub(crate) enum Call {
+pub(crate) enum EngineCall {
     Sync(Window, Sync),
     Free(WindowFree),
     Request(OperationRequest),
     Detach(Detaching),
 }
 
-static CALLS: Table<Arc<Mutex<Call>>> = Table::new(CALL, "a call");
+static CALLS: Table<Arc<Mutex<EngineCall>>> = Table::new(CALL, "a call");
 
-impl Call {
+impl EngineCall {
     fn poll(&mut self) -> Result<bool> {
         match self {
             Self::Sync(window, sync) => window.poll_sync(sync),
@@ -41,7 +41,7 @@ impl Call {
 }
 
 /// The handle of a call that has begun: 0 when it is over already.
-pub(crate) fn enter_started(mut call: Call) -> Result<u64> {
+pub(crate) fn enter_started(mut call: EngineCall) -> Result<u64> {
     Ok(if call.poll()? { 0 } else { CALLS.insert(Arc::new(Mutex::new(call))) })
 }
 

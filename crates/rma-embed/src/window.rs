@@ -6,7 +6,7 @@ use crate::entry::entry;
 use crate::handle::{CREATION, Table, WINDOW};
 use crate::path::{self, Path};
 use crate::pointer::{In, Out, text};
-use crate::under_way::{Call, enter_started};
+use crate::under_way::{EngineCall, enter_started};
 use parking_lot::Mutex;
 use rma_ch_c::{Versioned, bad};
 use rma_core::describe;
@@ -63,7 +63,7 @@ entry! {
         let free = WINDOWS.get(window)?.begin_free().map_err(|(_, error)| error)?;
         WINDOWS.take(window)?;
         path::forget(window);
-        place.set(enter_started(Call::Free(free))?);
+        place.set(enter_started(EngineCall::Free(free))?);
         Ok(())
     }
 
@@ -154,7 +154,7 @@ entry! {
     fn rma_window_begin_detach(window: u64, memory: In<u8>, call: Out<u64>) {
         let place = call.needed("call")?;
         let detaching = WINDOWS.get(window)?.begin_detach(memory.address().expose_provenance())?;
-        place.set(enter_started(Call::Detach(detaching))?);
+        place.set(enter_started(EngineCall::Detach(detaching))?);
         Ok(())
     }
 }
