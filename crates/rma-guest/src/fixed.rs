@@ -12,10 +12,10 @@ pub(crate) const FACTORS: [u32; 3] = [0x61C8_8647, 0x2C1B_3C6D, 0x297A_2D39];
 
 /// Keys and values in `PLACES` places.
 #[derive(Debug)]
-pub(crate) struct Fixed<const PLACES: usize, const FACTOR: u32>([Entry; PLACES]);
+pub(crate) struct Fixed<const PLACES: usize, const FACTOR: u32>([FixedEntry; PLACES]);
 
 #[derive(Debug)]
-struct Entry {
+struct FixedEntry {
     /// No handle of a host is 0.
     key: AtomicUsize,
     value: AtomicUsize,
@@ -24,7 +24,7 @@ struct Entry {
 impl<const PLACES: usize, const FACTOR: u32> Fixed<PLACES, FACTOR> {
     pub(crate) const fn new() -> Self {
         const { assert!(PLACES.is_power_of_two() && PLACES > 1) };
-        Self([const { Entry { key: AtomicUsize::new(0), value: AtomicUsize::new(0) } }; PLACES])
+        Self([const { FixedEntry { key: AtomicUsize::new(0), value: AtomicUsize::new(0) } }; PLACES])
     }
 
     /// Enters a key, if its place is free. By the thread that starts, before windows are taken over.

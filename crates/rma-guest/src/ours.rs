@@ -13,7 +13,7 @@ pub(crate) type Gather = unsafe extern "C" fn(*const c_void, c_int, *mut c_void,
 pub(crate) type Raise = unsafe extern "C-unwind" fn(Handle, c_int) -> c_int;
 
 /// What the library keeps of a window for calls at once, in the guest's memory.
-pub(crate) type Contents = MaybeUninit<[usize; 7]>;
+pub(crate) type WindowContents = MaybeUninit<[usize; 7]>;
 
 /// `MPI_COMM_WORLD` of the standard ABI.
 pub(crate) const WORLD: Handle = 0x101;
@@ -112,9 +112,9 @@ declare! { of_own:
 }
 
 /// Has the library write what it needs of a window in a call at once; says whether it has.
-pub(crate) fn place(win: Handle, to: *mut Contents) -> bool {
+pub(crate) fn place(win: Handle, to: *mut WindowContents) -> bool {
     static SYMBOL: Symbol = Symbol::of_own(c"rma_guest_place");
-    type Function = unsafe extern "C" fn(Handle, *mut Contents) -> c_int;
+    type Function = unsafe extern "C" fn(Handle, *mut WindowContents) -> c_int;
     // SAFETY: the library's function of this name has this type, takes any handle, and there is room for what it writes.
     unsafe { std::mem::transmute::<*mut c_void, Function>(SYMBOL.address())(win, to) == 0 }
 }

@@ -7,7 +7,7 @@
 use crate::abi::Handle;
 use crate::fixed;
 use crate::memory::handle;
-use crate::ours::Contents;
+use crate::ours::WindowContents;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -28,7 +28,7 @@ static ALL: [Place; PLACES] = [const { Place::free() }; PLACES];
 pub(crate) struct Place {
     key: AtomicUsize,
     /// What the library has written. Changed only while no thread can find the place.
-    contents: UnsafeCell<Contents>,
+    contents: UnsafeCell<WindowContents>,
 }
 
 const _: () = assert!(size_of::<Place>() == 64);
@@ -40,7 +40,7 @@ unsafe impl Sync for Place {}
 
 impl Place {
     const fn free() -> Self {
-        Self { key: AtomicUsize::new(FREE), contents: UnsafeCell::new(Contents::uninit()) }
+        Self { key: AtomicUsize::new(FREE), contents: UnsafeCell::new(WindowContents::uninit()) }
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn find(win: Handle) -> Option<&'static Place> {
 }
 
 /// A window of the library's gets a place for the program's handle, if there is one and the library has something to write there.
-pub(crate) fn enter(win: Handle, write: impl FnOnce(*mut Contents) -> bool) {
+pub(crate) fn enter(win: Handle, write: impl FnOnce(*mut WindowContents) -> bool) {
     let place = place_of(win);
     if place.key.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_err() {
         return;

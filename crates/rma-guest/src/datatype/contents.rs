@@ -13,7 +13,7 @@ use std::ffi::c_int;
 
 /// How a datatype was made, and of what.
 #[derive(Debug)]
-pub(super) struct Contents {
+pub(super) struct DatatypeContents {
     pub(super) recipe: Recipe,
     pub(super) kinds: Vec<Handle>,
 }
@@ -68,7 +68,7 @@ pub(super) unsafe fn number_of_kinds(kind: Handle) -> usize {
     unsafe { Envelope::of(kind) }.map_or(0, |told| told.kinds as usize)
 }
 
-impl Contents {
+impl DatatypeContents {
     /// Asks the host. Datatypes among the contents that are not predefined are the caller's to free.
     ///
     /// # Safety

@@ -23,7 +23,7 @@ use std::sync::atomic::{
 };
 
 /// A program uses few at a time; the predefined ones are among them. A value is the handle of a predefined one of the library, or
-/// the address of an [`Entry`].
+/// the address of a [`KnownDatatype`].
 static KNOWN: Table<256> = Table::new();
 
 /// No address is as low, and no handle of a predefined datatype as high.
@@ -31,7 +31,7 @@ const LOWEST_ADDRESS: usize = 4096;
 
 /// A datatype of the program.
 #[derive(Debug)]
-struct Entry {
+struct KnownDatatype {
     /// The library's, once it may be used in calls: it is committed, and made. Else 0.
     ready: AtomicUsize,
     part: OnceLock<Part>,
@@ -84,7 +84,7 @@ pub(crate) fn find(kind: Handle) -> Result<Handle, Box<Failure>> {
                 own => Ok(own),
             }
         }
-        None => enter(kind, Entry::new(None, true, 1)).make(kind),
+        None => enter(kind, KnownDatatype::new(None, true, 1)).make(kind),
     }
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn find(kind: Handle) -> Result<Handle, Box<Failure>> {
 pub(crate) fn note(call: &Call<'_>, kinds: &[Handle], new: Handle, is_duplicate: bool) {
     if let Some(part) = Part::of_call(call, kinds, |kind| part_of(handle(kind))) {
         let is_committed = is_duplicate && kinds.first().is_some_and(|old| is_committed(handle(*old)));
-        enter(handle(new), Entry::new(Some(part), is_committed, 1));
+        enter(handle(new), KnownDatatype::new(Some(part), is_committed, 1));
     }
 }
 
@@ -128,7 +128,7 @@ fn note_given(kind: Handle) {
         }
         Some(_) => {}
         // Whether it is committed only the host knows.
-        None => _ = enter(kind, Entry::new(None, true, 1)),
+        None => _ = enter(kind, KnownDatatype::new(None, true, 1)),
     }
 }
 
@@ -153,7 +153,7 @@ impl Freed {
         if unsafe { entry_at(self.address) }.handles.fetch_sub(1, AcqRel) == 1 {
             KNOWN.remove_if(self.kind, self.address);
             // SAFETY: `enter` has made it of a box, and it is in no table any more.
-            drop(unsafe { Box::from_raw(self.address as *mut Entry) });
+            drop(unsafe { Box::from_raw(self.address as *mut KnownDatatype) });
         }
     }
 }
@@ -169,8 +169,8 @@ pub(crate) fn enter_predefined() {
     }
 }
 
-fn enter(kind: Handle, entry: Entry) -> &'static Entry {
-    let entry: &'static Entry = Box::leak(Box::new(entry));
+fn enter(kind: Handle, entry: KnownDatatype) -> &'static KnownDatatype {
+    let entry: &'static KnownDatatype = Box::leak(Box::new(entry));
     KNOWN.insert(kind, std::ptr::from_ref(entry) as usize);
     entry
 }
@@ -178,12 +178,12 @@ fn enter(kind: Handle, entry: Entry) -> &'static Entry {
 /// # Safety
 /// A value of the table that is no handle, of a datatype that is not being freed meanwhile.
 #[inline(always)]
-unsafe fn entry_at<'a>(address: usize) -> &'a Entry {
+unsafe fn entry_at<'a>(address: usize) -> &'a KnownDatatype {
     // SAFETY: as the caller promises; `enter` has stored it.
-    unsafe { &*(address as *const Entry) }
+    unsafe { &*(address as *const KnownDatatype) }
 }
 
-fn entry_of(kind: Handle) -> Option<&'static Entry> {
+fn entry_of(kind: Handle) -> Option<&'static KnownDatatype> {
     let address = KNOWN.find(kind).filter(|address| *address >= LOWEST_ADDRESS)?;
     // SAFETY: the program uses the datatype, so it is not being freed.
     Some(unsafe { entry_at(address) })
@@ -202,7 +202,7 @@ fn is_committed(kind: Handle) -> bool {
     entry_of(kind).is_none_or(|entry| entry.is_committed.load(Relaxed))
 }
 
-impl Entry {
+impl KnownDatatype {
     fn new(part: Option<Part>, is_committed: bool, handles: usize) -> Self {
         let ready = part.as_ref().filter(|_| is_committed).and_then(Part::there).unwrap_or(0);
         Self {

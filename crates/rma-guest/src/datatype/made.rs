@@ -1,7 +1,7 @@
 //! Datatypes of the library that are made for datatypes of the host, each when it is first used.
 
 use super::build::{construct, predefined};
-use super::contents::{Contents, give_back};
+use super::contents::{DatatypeContents, give_back};
 use super::recipe::{Call, Recipe};
 use crate::abi::Handle;
 use crate::errors::Failure;
@@ -68,7 +68,7 @@ impl Part {
             return Ok(part);
         }
         // SAFETY: as the caller promises.
-        let Contents { recipe, kinds } = unsafe { Contents::of(kind) }?;
+        let DatatypeContents { recipe, kinds } = unsafe { DatatypeContents::of(kind) }?;
         if let Some(handle) = predefined(kind, recipe.combiner)? {
             return Ok(Self::Predefined(handle));
         }
