@@ -35,11 +35,11 @@ pub(crate) enum Time {
 pub(crate) struct Schedule {
     now: AtomicU64,
     latency: RangeInclusive<u64>,
-    state: Mutex<State>,
+    state: Mutex<TimeState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct TimeState {
     dice: Dice,
     mood: Mood,
     /// Moments at which a rank has something to look at. The number keeps equal moments in order of their making.
@@ -56,7 +56,7 @@ impl Time {
         let nanos = |d: &Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
         let latency = nanos(latency.0.start())..=nanos(latency.0.end());
         let (dice, mood) = (Dice::new(seed), Mood::even());
-        let state = State { dice, mood, events: BinaryHeap::new(), next_event: 0 };
+        let state = TimeState { dice, mood, events: BinaryHeap::new(), next_event: 0 };
         Self::Virtual(Box::new(Schedule { now: AtomicU64::new(0), latency, state: Mutex::new(state) }))
     }
 
@@ -90,7 +90,7 @@ impl Schedule {
     }
 
     fn arrival(&self, link: Link) -> Moment {
-        let State { dice, mood, .. } = &mut *self.state.lock();
+        let TimeState { dice, mood, .. } = &mut *self.state.lock();
         mood.arrival(dice, &self.latency, self.now(), link)
     }
 

@@ -135,11 +135,11 @@ pub struct SimWorld<'a> {
 
 struct Slot<'a> {
     actor: Option<Box<dyn Actor + 'a>>,
-    state: State,
+    state: RankState,
     paused_until: Moment,
 }
 
-enum State {
+enum RankState {
     Runnable,
     Waiting(Cow<'static, str>),
     Ended,
@@ -155,7 +155,7 @@ impl<'a> SimWorld<'a> {
     pub fn new(ranks: u32, config: SimConfig, latency: Latency, seed: u64) -> Self {
         let mut dice = Dice::new(seed);
         let net = SimNet::virtual_time(ranks, config, latency, dice.roll());
-        let slot = || Slot { actor: None, state: State::Ended, paused_until: Moment(0) };
+        let slot = || Slot { actor: None, state: RankState::Ended, paused_until: Moment(0) };
         Self {
             net,
             seed,
@@ -190,7 +190,7 @@ impl<'a> SimWorld<'a> {
         let slot = &mut self.ranks[rank.0 as usize];
         assert!(slot.actor.is_none(), "rank {rank} has a script already");
         slot.actor = Some(Box::new(actor));
-        slot.state = State::Runnable;
+        slot.state = RankState::Runnable;
         self.runnable.push(rank);
         self.unfinished += 1;
     }
@@ -239,7 +239,7 @@ impl<'a> SimWorld<'a> {
         let slot = &mut self.ranks[rank.0 as usize];
         if slot.paused_until > self.net.schedule().map_or(Moment(0), Schedule::now) {
             // The end of the pause is an event.
-            slot.state = State::Waiting("the end of a pause".into());
+            slot.state = RankState::Waiting("the end of a pause".into());
             self.runnable.swap_remove(index);
             return;
         }
@@ -251,18 +251,18 @@ impl<'a> SimWorld<'a> {
         let mut context = Context { me: rank, net: &self.net, dice: &mut self.dice };
         let next = actor.step(&mut context);
         slot.state = match next {
-            Step::Again => State::Runnable,
-            Step::Wait(what) => State::Waiting(what),
+            Step::Again => RankState::Runnable,
+            Step::Wait(what) => RankState::Waiting(what),
             Step::WaitUntil(at, what) => {
                 self.net.schedule().expect("a world has virtual time").add(moment(at), rank);
-                State::Waiting(what)
+                RankState::Waiting(what)
             }
             Step::Done => {
                 self.unfinished -= 1;
-                State::Ended
+                RankState::Ended
             }
         };
-        if !matches!(slot.state, State::Runnable) {
+        if !matches!(slot.state, RankState::Runnable) {
             self.runnable.swap_remove(index);
         }
         let nanos = self.dice.within(&(1..=STEP_NANOS));
@@ -278,8 +278,8 @@ impl<'a> SimWorld<'a> {
 
     fn make_runnable(&mut self, rank: Peer) {
         let slot = &mut self.ranks[rank.0 as usize];
-        if matches!(slot.state, State::Waiting(_)) {
-            slot.state = State::Runnable;
+        if matches!(slot.state, RankState::Waiting(_)) {
+            slot.state = RankState::Runnable;
             self.runnable.push(rank);
         }
     }
@@ -311,10 +311,10 @@ impl<'a> SimWorld<'a> {
 
     fn kill(&mut self, rank: Peer) {
         let slot = &mut self.ranks[rank.0 as usize];
-        if !matches!(slot.state, State::Ended) {
+        if !matches!(slot.state, RankState::Ended) {
             self.unfinished -= 1;
         }
-        slot.state = State::Ended;
+        slot.state = RankState::Ended;
         let actor = slot.actor.take();
         self.runnable.retain(|r| *r != rank);
         drop(actor);
@@ -331,9 +331,9 @@ impl<'a> SimWorld<'a> {
 
     fn stuck(&self, is_deadlock: bool) -> Stuck {
         let waiting = (0..).map(Peer).zip(&self.ranks).filter_map(|(rank, slot)| match &slot.state {
-            State::Ended => None,
-            State::Runnable => Some((rank, Cow::Borrowed("nothing: it is runnable"))),
-            State::Waiting(what) => Some((rank, what.clone())),
+            RankState::Ended => None,
+            RankState::Runnable => Some((rank, Cow::Borrowed("nothing: it is runnable"))),
+            RankState::Waiting(what) => Some((rank, what.clone())),
         });
         Stuck { seed: self.seed, report: self.report(), is_deadlock, waiting: waiting.collect() }
     }
