@@ -46,13 +46,13 @@ impl Walk for Scatter {
 
 /// What C gets, and behind it the walk.
 #[repr(C)]
-struct Lent<W> {
+struct LentArea<W> {
     head: Area,
     walk: W,
 }
 
 /// An area that is lent to C until this is dropped.
-pub(crate) struct Loan<W>(NonNull<Lent<W>>);
+pub(crate) struct Loan<W>(NonNull<LentArea<W>>);
 
 // SAFETY: the allocation is this value's own, and is used by one thread at a time: under the engine's lock, also by C.
 unsafe impl<W: Send> Send for Loan<W> {}
@@ -60,7 +60,7 @@ unsafe impl<W: Send> Send for Loan<W> {}
 impl<W: Walk> Loan<W> {
     pub(crate) fn new(walk: W) -> Self {
         let head = Area { remaining: remaining::<W>, peek: peek::<W>, advance: advance::<W> };
-        Self(NonNull::from(Box::leak(Box::new(Lent { head, walk }))))
+        Self(NonNull::from(Box::leak(Box::new(LentArea { head, walk }))))
     }
 
     pub(crate) fn as_ptr(&self) -> *mut Area {
@@ -81,14 +81,14 @@ impl<W> Drop for Loan<W> {
 }
 
 unsafe extern "C" fn remaining<W: Walk>(area: *const Area) -> u64 {
-    // SAFETY: C gives back the address that it was lent, of the first field of a `Lent<W>`.
-    unsafe { &*area.cast::<Lent<W>>() }.walk.left()
+    // SAFETY: C gives back the address that it was lent, of the first field of a `LentArea<W>`.
+    unsafe { &*area.cast::<LentArea<W>>() }.walk.left()
 }
 
 unsafe extern "C" fn peek<W: Walk>(area: *const Area, limit: usize, len: *mut usize) -> *mut c_void {
     // SAFETY: as in `remaining`.
     let (start, piece) =
-        unsafe { &*area.cast::<Lent<W>>() }.walk.piece(limit).unwrap_or((std::ptr::null_mut(), 0));
+        unsafe { &*area.cast::<LentArea<W>>() }.walk.piece(limit).unwrap_or((std::ptr::null_mut(), 0));
     if !len.is_null() {
         // SAFETY: not null, and C's promise that it is a place for a length.
         unsafe { len.write(piece) };
@@ -98,7 +98,7 @@ unsafe extern "C" fn peek<W: Walk>(area: *const Area, limit: usize, len: *mut us
 
 unsafe extern "C" fn advance<W: Walk>(area: *mut Area, len: usize) {
     // SAFETY: as in `remaining`; nothing else uses the walk meanwhile.
-    let walk = &mut unsafe { &mut *area.cast::<Lent<W>>() }.walk;
+    let walk = &mut unsafe { &mut *area.cast::<LentArea<W>>() }.walk;
     let left = usize::try_from(walk.left()).unwrap_or(usize::MAX);
     walk.skip(len.min(left));
 }

@@ -23,7 +23,7 @@ pub trait Meeting: Send + Sync {
 
 /// What C is lent as long as its channel lives. C sees the first field.
 #[repr(C)]
-pub(crate) struct Lent {
+pub(crate) struct LentOpening {
     head: Opening,
     meeting: Box<dyn Meeting>,
     job: CString,
@@ -32,13 +32,13 @@ pub(crate) struct Lent {
 }
 
 // SAFETY: the pointers of the head are to this value's own allocations, which never change.
-unsafe impl Send for Lent {}
+unsafe impl Send for LentOpening {}
 
 const DONE: c_int = 0;
 /// `RMA_ERR_OTHER`.
 const FAILED: c_int = 16;
 
-impl Lent {
+impl LentOpening {
     pub(crate) fn new(
         (me, processes): (Peer, u32),
         (job, secret): (&str, [u8; 32]),
@@ -66,22 +66,22 @@ impl Lent {
     }
 }
 
-impl fmt::Debug for Lent {
+impl fmt::Debug for LentOpening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lent").field("job", &self.job).field("listen", &self.listen).finish_non_exhaustive()
     }
 }
 
 unsafe extern "C" fn publish(opening: *const Opening, address: *const c_char) -> c_int {
-    // SAFETY: C gives back the address that it was lent, of the first field of a `Lent`.
-    let lent = unsafe { &*opening.cast::<Lent>() };
+    // SAFETY: C gives back the address that it was lent, of the first field of a `LentOpening`.
+    let lent = unsafe { &*opening.cast::<LentOpening>() };
     let published = text(address).map(|address| lent.meeting.publish(&address));
     if matches!(published, Some(Ok(()))) { DONE } else { FAILED }
 }
 
 unsafe extern "C" fn find(opening: *const Opening, peer: u32, to: *mut c_char, len: usize) -> c_int {
     // SAFETY: as in `publish`.
-    let lent = unsafe { &*opening.cast::<Lent>() };
+    let lent = unsafe { &*opening.cast::<LentOpening>() };
     match lent.meeting.find(Peer(peer)) {
         // SAFETY: C's promise that there is room for so many bytes.
         Ok(address) if unsafe { store(&address, to, len) } => DONE,

@@ -3,7 +3,7 @@
 use crate::abi::{ChannelTable, Opening, PluginTable};
 use crate::channel::{ForeignChannel, interned};
 use crate::foreign::{VERSION, outside, sized, text, text_of};
-use crate::opening::{Lent, Meeting};
+use crate::opening::{LentOpening, Meeting};
 use rma_core::channel::Channel;
 use rma_core::ids::Peer;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -116,7 +116,7 @@ impl Plugin {
         listen: &str,
         meeting: Box<dyn Meeting>,
     ) -> Result<Box<dyn Channel>, String> {
-        let lent = Lent::new(place, job, listen, meeting);
+        let lent = LentOpening::new(place, job, listen, meeting);
         let mut context = std::ptr::null_mut();
         let (answer, said) = telling(|to, len| {
             // SAFETY: a function of the table, with an opening that lives as long as the channel, and places for what it stores.
