@@ -36,7 +36,7 @@ pub(crate) struct Dial {
     address: SocketAddr,
     /// The address in words, with the machine's name if it is known.
     place: String,
-    stage: Stage,
+    stage: DialStage,
     /// No attempt begins after this.
     give_up_at: Instant,
     pause: Duration,
@@ -47,7 +47,7 @@ pub(crate) struct Dial {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum DialStage {
     Pausing,
     Connecting(OwnedFd),
     Answer(Exchange, Dialer),
@@ -85,7 +85,7 @@ impl Dial {
             peer,
             address,
             place: machine.map_or_else(|| address.to_string(), |name| format!("{address} ({name})")),
-            stage: Stage::Pausing,
+            stage: DialStage::Pausing,
             give_up_at: now + limits.connect_timeout,
             pause: FIRST_PAUSE,
             deadline: None,
@@ -98,11 +98,11 @@ impl Dial {
     /// The socket of the attempt under way.
     pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
         match &self.stage {
-            Stage::Pausing => None,
-            Stage::Connecting(socket) => Some(socket.as_fd()),
-            Stage::Answer(exchange, _) | Stage::Verdict(exchange, _) | Stage::Yielded(exchange) => {
-                Some(exchange.socket())
-            }
+            DialStage::Pausing => None,
+            DialStage::Connecting(socket) => Some(socket.as_fd()),
+            DialStage::Answer(exchange, _)
+            | DialStage::Verdict(exchange, _)
+            | DialStage::Yielded(exchange) => Some(exchange.socket()),
         }
     }
 
@@ -114,8 +114,8 @@ impl Dial {
     /// Whether the peer may accept an attempt that is under way, so that its own would be the second connection.
     pub(crate) fn is_under_way(&self) -> bool {
         match self.stage {
-            Stage::Connecting(_) | Stage::Answer(..) | Stage::Verdict(..) => true,
-            Stage::Pausing | Stage::Yielded(_) => false,
+            DialStage::Connecting(_) | DialStage::Answer(..) | DialStage::Verdict(..) => true,
+            DialStage::Pausing | DialStage::Yielded(_) => false,
         }
     }
 
@@ -128,10 +128,10 @@ impl Dial {
     pub(crate) fn advance(&mut self, identity: &Identity) -> Dialed {
         let peer = self.peer;
         loop {
-            match std::mem::replace(&mut self.stage, Stage::Pausing) {
-                Stage::Pausing => return Dialed::Waiting,
-                Stage::Connecting(socket) => match socket::connected(socket.as_fd(), &self.address) {
-                    Ok(false) => return self.wait_in(Stage::Connecting(socket)),
+            match std::mem::replace(&mut self.stage, DialStage::Pausing) {
+                DialStage::Pausing => return Dialed::Waiting,
+                DialStage::Connecting(socket) => match socket::connected(socket.as_fd(), &self.address) {
+                    Ok(false) => return self.wait_in(DialStage::Connecting(socket)),
                     Ok(true) => {
                         self.deadline = None;
                         match greet(peer, identity, Exchange::new(socket)) {
@@ -141,13 +141,13 @@ impl Dial {
                     }
                     Err(error) => return self.unreachable(&error),
                 },
-                Stage::Answer(mut exchange, dialer) => match exchange.receive() {
-                    Ok(None) => return self.wait_in(Stage::Answer(exchange, dialer)),
+                DialStage::Answer(mut exchange, dialer) => match exchange.receive() {
+                    Ok(None) => return self.wait_in(DialStage::Answer(exchange, dialer)),
                     Ok(Some(answer)) => match identity.prove(&dialer, &answer) {
                         Ok(proof) => match exchange.send(&proof) {
                             Ok(()) => {
                                 let keys = identity.keys_of_dialer(&dialer, &answer);
-                                self.stage = Stage::Verdict(exchange, keys);
+                                self.stage = DialStage::Verdict(exchange, keys);
                             }
                             Err(error) => return self.lost(&error),
                         },
@@ -172,11 +172,11 @@ impl Dial {
                     },
                     Err(error) => return self.lost(&error),
                 },
-                Stage::Verdict(mut exchange, keys) => match exchange.receive() {
-                    Ok(None) => return self.wait_in(Stage::Verdict(exchange, keys)),
+                DialStage::Verdict(mut exchange, keys) => match exchange.receive() {
+                    Ok(None) => return self.wait_in(DialStage::Verdict(exchange, keys)),
                     Ok(Some(bytes)) => match Verdict::parse(&bytes) {
                         Ok(Verdict::Accepted) => return Dialed::Connected(exchange.into_socket(), keys),
-                        Ok(Verdict::Mine) => self.stage = Stage::Yielded(exchange),
+                        Ok(Verdict::Mine) => self.stage = DialStage::Yielded(exchange),
                         Ok(Verdict::Refused) => {
                             return Dialed::Failed(Failure {
                                 kind: FailureKind::Unreachable,
@@ -192,9 +192,9 @@ impl Dial {
                     },
                     Err(error) => return self.lost(&error),
                 },
-                Stage::Yielded(mut exchange) => {
+                DialStage::Yielded(mut exchange) => {
                     return match exchange.receive::<1>() {
-                        Ok(None) => self.wait_in(Stage::Yielded(exchange)),
+                        Ok(None) => self.wait_in(DialStage::Yielded(exchange)),
                         Ok(Some(_)) => Dialed::Failed(Failure {
                             kind: FailureKind::Protocol,
                             detail: format!("process {peer} went on with a connection that it had put off"),
@@ -210,19 +210,19 @@ impl Dial {
     pub(crate) fn expire(&mut self, limits: &Limits) -> Dialed {
         self.deadline = None;
         match &self.stage {
-            Stage::Pausing => match self.connect(Instant::now(), limits) {
+            DialStage::Pausing => match self.connect(Instant::now(), limits) {
                 Ok(()) => Dialed::Started,
                 Err(failure) => Dialed::Failed(failure),
             },
-            Stage::Connecting(_) => self.unreachable(&io::ErrorKind::TimedOut.into()),
-            Stage::Answer(..) | Stage::Verdict(..) | Stage::Yielded(_) => Dialed::Waiting,
+            DialStage::Connecting(_) => self.unreachable(&io::ErrorKind::TimedOut.into()),
+            DialStage::Answer(..) | DialStage::Verdict(..) | DialStage::Yielded(_) => Dialed::Waiting,
         }
     }
 
     fn connect(&mut self, now: Instant, limits: &Limits) -> Result<(), Failure> {
         match socket::connect(&self.address, limits) {
             Ok(socket) => {
-                self.stage = Stage::Connecting(socket);
+                self.stage = DialStage::Connecting(socket);
                 self.deadline = Some(now + limits.connect_timeout);
                 Ok(())
             }
@@ -230,7 +230,7 @@ impl Dial {
         }
     }
 
-    fn wait_in(&mut self, stage: Stage) -> Dialed {
+    fn wait_in(&mut self, stage: DialStage) -> Dialed {
         self.stage = stage;
         Dialed::Waiting
     }
@@ -242,7 +242,7 @@ impl Dial {
         if now >= self.give_up_at {
             return self.unreachable(error);
         }
-        self.stage = Stage::Pausing;
+        self.stage = DialStage::Pausing;
         self.deadline = Some(now + self.pause);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         Dialed::Pausing
@@ -262,10 +262,10 @@ impl Dial {
 }
 
 /// Introduces this process on a connection that was made.
-fn greet(peer: Peer, identity: &Identity, exchange: Exchange) -> io::Result<Stage> {
+fn greet(peer: Peer, identity: &Identity, exchange: Exchange) -> io::Result<DialStage> {
     let (dialer, hello) = identity.dial(peer, nonce()?);
     exchange.send(&hello)?;
-    Ok(Stage::Answer(exchange, dialer))
+    Ok(DialStage::Answer(exchange, dialer))
 }
 
 /// A fresh random number.

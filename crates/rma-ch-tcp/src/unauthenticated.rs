@@ -36,7 +36,7 @@ pub(crate) struct Unauthenticated {
 #[derive(Debug)]
 struct Incoming {
     exchange: Exchange,
-    stage: Stage,
+    stage: AnswerStage,
     deadline: Instant,
     /// From then on it makes way for others.
     makes_way_at: Instant,
@@ -44,7 +44,7 @@ struct Incoming {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum AnswerStage {
     Hello,
     Proof(Answerer),
 }
@@ -87,7 +87,8 @@ impl Unauthenticated {
         let now = Instant::now();
         let (deadline, makes_way_at) = (now + limits.handshake_timeout, now + BEFORE_HELLO);
         let exchange = Exchange::new(socket);
-        let incoming = Incoming { exchange, stage: Stage::Hello, deadline, makes_way_at, from: Origin(from) };
+        let incoming =
+            Incoming { exchange, stage: AnswerStage::Hello, deadline, makes_way_at, from: Origin(from) };
         (self.slots.insert(incoming), deadline)
     }
 
@@ -180,7 +181,7 @@ enum Leaving {
 impl Incoming {
     fn advance(&mut self, identity: &Identity) -> Result<Progress, Leaving> {
         match &self.stage {
-            Stage::Hello => {
+            AnswerStage::Hello => {
                 let hello = self.exchange.receive();
                 let Some(hello) = hello? else {
                     // A connection that speaks something else is not waited for.
@@ -192,7 +193,7 @@ impl Incoming {
                 match identity.answer(&hello, nonce()?) {
                     Ok((answerer, answer)) => {
                         self.exchange.send(&answer)?;
-                        self.stage = Stage::Proof(answerer);
+                        self.stage = AnswerStage::Proof(answerer);
                         Ok(Progress::Message)
                     }
                     Err(Refusal { reason, answer }) => {
@@ -203,7 +204,7 @@ impl Incoming {
                     }
                 }
             }
-            Stage::Proof(answerer) => match self.exchange.receive()? {
+            AnswerStage::Proof(answerer) => match self.exchange.receive()? {
                 None => Ok(Progress::None),
                 Some(proof) => match identity.verify(answerer, &proof) {
                     Ok(peer) => Ok(Progress::Known(peer, identity.keys_of_answerer(answerer))),

@@ -5,9 +5,9 @@ use sha2::Sha256;
 
 /// A code under way.
 #[derive(Clone)]
-pub(crate) struct Mac(Hmac<Sha256>);
+pub(crate) struct AcceleratedMac(Hmac<Sha256>);
 
-impl Mac {
+impl AcceleratedMac {
     pub(crate) fn new(key: &[u8]) -> Self {
         Self(Hmac::new_from_slice(key).expect("any length is a key of HMAC"))
     }

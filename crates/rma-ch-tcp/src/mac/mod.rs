@@ -7,9 +7,9 @@ mod accelerated;
 mod portable;
 
 #[cfg(feature = "accelerated")]
-pub(crate) use accelerated::Mac;
+pub(crate) use accelerated::AcceleratedMac as Mac;
 #[cfg(not(feature = "accelerated"))]
-pub(crate) use portable::Mac;
+pub(crate) use portable::PortableMac as Mac;
 
 #[cfg(test)]
 mod tests;

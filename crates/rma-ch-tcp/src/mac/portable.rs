@@ -5,9 +5,9 @@ use std::hint::black_box;
 
 /// A code under way.
 #[derive(Clone)]
-pub(crate) struct Mac(HMAC);
+pub(crate) struct PortableMac(HMAC);
 
-impl Mac {
+impl PortableMac {
     pub(crate) fn new(key: &[u8]) -> Self {
         Self(HMAC::new(key))
     }

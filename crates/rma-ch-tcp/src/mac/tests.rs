@@ -26,11 +26,11 @@ macro_rules! the_bytes_are_those_of_the_standard {
 
 #[test]
 fn portable() {
-    the_bytes_are_those_of_the_standard!(super::portable::Mac);
+    the_bytes_are_those_of_the_standard!(super::portable::PortableMac);
 }
 
 #[cfg(feature = "accelerated")]
 #[test]
 fn accelerated() {
-    the_bytes_are_those_of_the_standard!(super::accelerated::Mac);
+    the_bytes_are_those_of_the_standard!(super::accelerated::AcceleratedMac);
 }
