@@ -5,7 +5,7 @@
 
 use crate::agent::with_signals_blocked;
 use crate::join::Start;
-use crate::pmi::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want, What};
+use crate::pmi::facts::{AnswerSummary, Fact, Hold, MOST_LINES, Said, Site, Wait, Want, WantKind};
 use crate::runtime::Runtime;
 use rma_core::Inquiry;
 use rma_core::control::LockKind;
@@ -37,7 +37,7 @@ pub(crate) fn begin(number: u64, runtime: Weak<Runtime>, start: Weak<dyn Start>)
 }
 
 fn facts(runtime: Option<&Runtime>) -> Vec<Fact> {
-    let Some(runtime) = runtime else { return vec![Fact::End(Summary::default())] };
+    let Some(runtime) = runtime else { return vec![Fact::End(AnswerSummary::default())] };
     let inquiry = runtime.engine.inquire(LIMIT, MOST_LINES / 2);
     let (mut waits, held) = (Vec::new(), inquiry.waits.iter().flat_map(|wait| &wait.awaited.holds));
     let holds: Vec<_> =
@@ -45,7 +45,7 @@ fn facts(runtime: Option<&Runtime>) -> Vec<Fact> {
     inquiry.waits.iter().for_each(|wait| facts_of(wait, runtime, &mut waits));
     let are_all = waits.len() <= MOST_LINES && holds.len() < MOST_LINES;
     waits.truncate(MOST_LINES);
-    let summary = Summary {
+    let summary = AnswerSummary {
         is_complete: inquiry.is_complete && are_all,
         is_blocked: is_blocked(&inquiry) && !runtime.messenger.has_unsent(),
         moved: inquiry.moved + runtime.messenger.packets_sent(),
@@ -90,25 +90,25 @@ fn facts_of(wait: &LastingWait, runtime: &Runtime, all: &mut Vec<Wait>) {
 fn want(need: &Need, runtime: &Runtime) -> Want {
     let (what, place, peers) = match need {
         Need::Lock { window, target, kind: LockKind::Exclusive } => {
-            (What::ExclusiveLock, Some(window), std::slice::from_ref(target))
+            (WantKind::ExclusiveLock, Some(window), std::slice::from_ref(target))
         }
         Need::Lock { window, target, kind: LockKind::Shared } => {
-            (What::SharedLock, Some(window), std::slice::from_ref(target))
+            (WantKind::SharedLock, Some(window), std::slice::from_ref(target))
         }
-        Need::Fence(place, peers) => (What::Fence, Some(place), &**peers),
-        Need::Posts(place, peers) => (What::Posts, Some(place), &**peers),
-        Need::Completes(place, peers) => (What::Completes, Some(place), &**peers),
-        Need::Answers(place, peers) => (What::Answers, Some(place), &**peers),
-        Need::Free(place, peers) => (What::Free, Some(place), &**peers),
-        Need::Creation(place, peers) => (What::Creation, Some(place), &**peers),
-        Need::Collective(place, peers) => (What::Collective, Some(place), &**peers),
-        Need::Message(peer) => (What::Message, None, peer.as_slice()),
-        Need::Receipt(peer) => (What::Receipt, None, std::slice::from_ref(peer)),
+        Need::Fence(place, peers) => (WantKind::Fence, Some(place), &**peers),
+        Need::Posts(place, peers) => (WantKind::Posts, Some(place), &**peers),
+        Need::Completes(place, peers) => (WantKind::Completes, Some(place), &**peers),
+        Need::Answers(place, peers) => (WantKind::Answers, Some(place), &**peers),
+        Need::Free(place, peers) => (WantKind::Free, Some(place), &**peers),
+        Need::Creation(place, peers) => (WantKind::Creation, Some(place), &**peers),
+        Need::Collective(place, peers) => (WantKind::Collective, Some(place), &**peers),
+        Need::Message(peer) => (WantKind::Message, None, peer.as_slice()),
+        Need::Receipt(peer) => (WantKind::Receipt, None, std::slice::from_ref(peer)),
         Need::Requests(peers) => {
             let ranks = peers.iter().flatten().map(|peer| peer.0).collect();
             let is_whole = !peers.contains(&None);
             return Want {
-                what: What::Requests,
+                what: WantKind::Requests,
                 site: None,
                 name: String::new(),
                 instance: None,
@@ -117,7 +117,7 @@ fn want(need: &Need, runtime: &Runtime) -> Want {
             };
         }
         // The engine tells what it needs instead.
-        Need::Operation(..) => (What::Requests, None, &[][..]),
+        Need::Operation(..) => (WantKind::Requests, None, &[][..]),
     };
     let name = place.map_or_else(String::new, |place| name(place, runtime));
     let ranks = peers.iter().map(|peer: &Peer| peer.0).collect();

@@ -22,11 +22,11 @@ pub(crate) struct Ending<E> {
     watch: Watch,
     engine: Engine,
     wakers: Arc<Wakers>,
-    place: Arc<Mutex<Place<E>>>,
+    place: Arc<Mutex<PendingEnd<E>>>,
 }
 
 /// The request, until it has ended, and its end.
-struct Place<E> {
+struct PendingEnd<E> {
     look: Box<dyn FnMut() -> Option<E> + Send>,
     describe: Box<dyn Fn() -> Awaited + Send>,
     end: Option<E>,
@@ -40,7 +40,7 @@ impl<E> Ending<E> {
         describe: impl Fn() -> Awaited + Send + 'static,
         look: impl FnMut() -> Option<E> + Send + 'static,
     ) -> Self {
-        let place = Place { look: Box::new(look), describe: Box::new(describe), end: None };
+        let place = PendingEnd { look: Box::new(look), describe: Box::new(describe), end: None };
         let (engine, wakers) = (engine.clone(), Arc::clone(wakers));
         Self { engine, wakers, place: Arc::new(Mutex::new(place)), watch: Watch::default() }
     }
@@ -55,7 +55,7 @@ impl<E> Ending<E> {
     }
 }
 
-impl<E> Place<E> {
+impl<E> PendingEnd<E> {
     fn look(&mut self) -> bool {
         if self.end.is_none() {
             self.end = (self.look)();
@@ -64,7 +64,7 @@ impl<E> Place<E> {
     }
 }
 
-impl<E: Send> Ends for Arc<Mutex<Place<E>>> {
+impl<E: Send> Ends for Arc<Mutex<PendingEnd<E>>> {
     fn has_ended(&self) -> bool {
         self.lock().look()
     }

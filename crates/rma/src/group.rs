@@ -32,10 +32,10 @@ use std::sync::Arc;
 /// .unwrap();
 /// ```
 #[derive(Clone)]
-pub struct Group(Members);
+pub struct Group(GroupMembers);
 
 #[derive(Clone)]
-enum Members {
+enum GroupMembers {
     /// `first`, `first + stride`, …; all of them are process numbers. The stride of fewer than two members is 1.
     Stride { first: u32, stride: i64, count: u32 },
     /// Three members at least, at different distances.
@@ -65,7 +65,7 @@ pub enum Comparison {
 impl Group {
     /// The group without members.
     pub fn empty() -> Self {
-        Self(Members::Stride { first: 0, stride: 1, count: 0 })
+        Self(GroupMembers::Stride { first: 0, stride: 1, count: 0 })
     }
 
     /// The group of these processes, which are distinct, in this order.
@@ -75,50 +75,52 @@ impl Group {
         for peer in peers.by_ref() {
             if !stride.extend(peer) {
                 let list = stride.members().chain([peer]).chain(peers);
-                return Self(Members::List(list.collect()));
+                return Self(GroupMembers::List(list.collect()));
             }
         }
         let Stride { first, stride, count } = stride;
-        Self(Members::Stride { first, stride: if count < 2 { 1 } else { stride }, count })
+        Self(GroupMembers::Stride { first, stride: if count < 2 { 1 } else { stride }, count })
     }
 
     /// Number of members.
     pub fn size(&self) -> u32 {
         match &self.0 {
-            Members::Stride { count, .. } => *count,
-            Members::List(list) => list.len() as u32,
+            GroupMembers::Stride { count, .. } => *count,
+            GroupMembers::List(list) => list.len() as u32,
         }
     }
 
     /// The process of a rank, if there is that rank.
     pub fn peer(&self, rank: u32) -> Option<Peer> {
         match &self.0 {
-            Members::Stride { first, stride, count } => {
+            GroupMembers::Stride { first, stride, count } => {
                 (rank < *count).then(|| Stride { first: *first, stride: *stride, count: *count }.at(rank))
             }
-            Members::List(list) => list.get(rank as usize).copied(),
+            GroupMembers::List(list) => list.get(rank as usize).copied(),
         }
     }
 
     /// The rank of a process, if it is a member.
     pub fn rank(&self, peer: Peer) -> Option<u32> {
         match &self.0 {
-            Members::Stride { first, stride, count } => {
+            GroupMembers::Stride { first, stride, count } => {
                 let distance = i64::from(peer.0) - i64::from(*first);
                 let rank = u32::try_from(distance / stride).ok()?;
                 (distance % stride == 0 && rank < *count).then_some(rank)
             }
-            Members::List(list) => list.iter().position(|member| *member == peer).map(|rank| rank as u32),
+            GroupMembers::List(list) => {
+                list.iter().position(|member| *member == peer).map(|rank| rank as u32)
+            }
         }
     }
 
     /// The members in order.
     pub fn peers(&self) -> impl Iterator<Item = Peer> + '_ {
         let (stride, list) = match &self.0 {
-            Members::Stride { first, stride, count } => {
+            GroupMembers::Stride { first, stride, count } => {
                 (Stride { first: *first, stride: *stride, count: *count }, &[][..])
             }
-            Members::List(list) => (Stride::default(), &list[..]),
+            GroupMembers::List(list) => (Stride::default(), &list[..]),
         };
         stride.members().chain(list.iter().copied())
     }
@@ -209,7 +211,7 @@ impl Group {
     pub(crate) fn with_context(&self, context: u64, me: u32) -> host::Group {
         let me = rma_core::ids::Rank(me);
         match self.0 {
-            Members::Stride { first, stride, count } if stride > 0 && stride < 1 << 31 => {
+            GroupMembers::Stride { first, stride, count } if stride > 0 && stride < 1 << 31 => {
                 host::Group::strided(context, me, Peer(first), stride as u32, count)
             }
             _ => host::Group::of(context, me, &self.peers().collect::<Vec<_>>()),
@@ -219,13 +221,13 @@ impl Group {
     /// Appends the members as bytes.
     pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
         match &self.0 {
-            Members::Stride { first, stride, count } => {
+            GroupMembers::Stride { first, stride, count } => {
                 bytes.push(STRIDE);
                 bytes.extend_from_slice(&first.to_le_bytes());
                 bytes.extend_from_slice(&count.to_le_bytes());
                 bytes.extend_from_slice(&stride.to_le_bytes());
             }
-            Members::List(list) => {
+            GroupMembers::List(list) => {
                 bytes.push(LIST);
                 list.iter().for_each(|peer| bytes.extend_from_slice(&peer.0.to_le_bytes()));
             }
@@ -244,7 +246,7 @@ impl Group {
                 let reach = stride.checked_mul(i64::from(count.saturating_sub(1)))?;
                 let last = u32::try_from(i64::from(first).checked_add(reach)?);
                 let is_group = stride != 0 && last.is_ok() && (count > 1 || stride == 1);
-                is_group.then_some(Self(Members::Stride { first, stride, count }))
+                is_group.then_some(Self(GroupMembers::Stride { first, stride, count }))
             }
             LIST => {
                 let (peers, []) = rest.as_chunks::<4>() else { return None };
@@ -301,8 +303,8 @@ impl Group {
     /// Ranks by process, unless they can be computed.
     pub(crate) fn index(&self) -> Option<HashMap<Peer, u32>> {
         match &self.0 {
-            Members::Stride { .. } => None,
-            Members::List(list) => Some(list.iter().copied().zip(0..).collect()),
+            GroupMembers::Stride { .. } => None,
+            GroupMembers::List(list) => Some(list.iter().copied().zip(0..).collect()),
         }
     }
 }
@@ -317,10 +319,10 @@ impl PartialEq for Group {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (
-                Members::Stride { first, stride, count },
-                Members::Stride { first: other_first, stride: other_stride, count: other_count },
+                GroupMembers::Stride { first, stride, count },
+                GroupMembers::Stride { first: other_first, stride: other_stride, count: other_count },
             ) => count == other_count && (*count == 0 || (first, stride) == (other_first, other_stride)),
-            (Members::List(list), Members::List(other)) => list == other,
+            (GroupMembers::List(list), GroupMembers::List(other)) => list == other,
             _ => false,
         }
     }
@@ -331,10 +333,10 @@ impl Eq for Group {}
 impl fmt::Debug for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Members::Stride { first, stride, count } => {
+            GroupMembers::Stride { first, stride, count } => {
                 write!(f, "Group of {count} processes from {first} by {stride}")
             }
-            Members::List(list) => write!(f, "Group of processes {list:?}"),
+            GroupMembers::List(list) => write!(f, "Group of processes {list:?}"),
         }
     }
 }
@@ -498,10 +500,10 @@ mod tests {
         let even = million.range_incl(&[[0, 999_999, 2]]).unwrap();
         let odd = million.difference(&even);
         for group in [&million, &even, &odd, &million.range_incl(&[[999_998, 1, -3]]).unwrap()] {
-            assert!(matches!(group.0, Members::Stride { .. }), "{group:?}");
+            assert!(matches!(group.0, GroupMembers::Stride { .. }), "{group:?}");
         }
         assert_eq!((even.size(), odd.rank(Peer(999_999))), (500_000, Some(499_999)));
-        assert!(matches!(group(&[0, 1, 3]).0, Members::List(_)));
+        assert!(matches!(group(&[0, 1, 3]).0, GroupMembers::List(_)));
     }
 
     #[test]

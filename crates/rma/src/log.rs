@@ -19,7 +19,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 static RANK: AtomicU32 = AtomicU32::new(UNKNOWN);
 
-struct Lines(LevelFilter);
+struct LogLines(LevelFilter);
 
 /// Writes the library's events to standard error from now on, down to the level that `RMA_LOG` says. `false` when the process
 /// has a subscriber already, which is left alone.
@@ -35,7 +35,7 @@ pub fn log_to_stderr(look_up: &dyn Fn(&str) -> Option<String>) -> Result<bool> {
         "trace" => LevelFilter::TRACE,
         _ => LevelFilter::WARN,
     };
-    Ok(tracing::subscriber::set_global_default(Lines(level)).is_ok())
+    Ok(tracing::subscriber::set_global_default(LogLines(level)).is_ok())
 }
 
 /// Says which rank this process is.
@@ -43,7 +43,7 @@ pub(crate) fn set_rank(rank: u32) {
     RANK.store(rank, Relaxed);
 }
 
-impl Subscriber for Lines {
+impl Subscriber for LogLines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && *metadata.level() <= self.0
     }
@@ -79,7 +79,7 @@ fn line(rank: u32, event: &Event<'_>) -> String {
         Level::DEBUG => "debug",
         Level::TRACE => "trace",
     };
-    let mut words = Words::default();
+    let mut words = EventText::default();
     event.record(&mut words);
     let rank = if rank == UNKNOWN { String::new() } else { format!(" rank {rank}:") };
     format!("rma:{rank} {level}: {}{}\n", words.message, words.fields)
@@ -87,12 +87,12 @@ fn line(rank: u32, event: &Event<'_>) -> String {
 
 /// An event's message, and its other fields behind it.
 #[derive(Default)]
-struct Words {
+struct EventText {
     message: String,
     fields: String,
 }
 
-impl Visit for Words {
+impl Visit for EventText {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         // Writing to a string does not fail.
         let _ = match field.name() {
@@ -112,7 +112,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     /// Keeps the lines.
-    struct Kept(Lines, Arc<Mutex<Vec<String>>>);
+    struct Kept(LogLines, Arc<Mutex<Vec<String>>>);
 
     impl Subscriber for Kept {
         fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn events_down_to_the_level_are_lines_with_their_fields() {
         let lines = Arc::new(Mutex::new(Vec::new()));
-        tracing::subscriber::with_default(Kept(Lines(LevelFilter::WARN), Arc::clone(&lines)), || {
+        tracing::subscriber::with_default(Kept(LogLines(LevelFilter::WARN), Arc::clone(&lines)), || {
             tracing::info!("not this");
             tracing::warn!(cause = "a word", count = 7, peer = %2, "what {} is", "wrong");
             tracing::error!("and this");

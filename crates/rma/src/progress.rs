@@ -8,7 +8,7 @@
 //! looks at none of them.
 
 use crate::agent::is_agent;
-use crate::collective::Step;
+use crate::collective::CollectiveStep;
 use crate::message::MessageUpper;
 use parking_lot::Mutex;
 use rma_core::channel::{BulkToken, Channel, Delivery, Failure, Lane, Placement};
@@ -23,20 +23,20 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub(crate) struct StartedCollectives {
     /// Whether there are some, so that a step without any takes no lock.
     is_some: AtomicBool,
-    collectives: Mutex<Vec<Arc<dyn Step>>>,
+    collectives: Mutex<Vec<Arc<dyn CollectiveStep>>>,
 }
 
 /// Messages and collectives as the engine sees them.
 pub(crate) struct RuntimeUpper {
     messages: MessageUpper,
     started: Arc<StartedCollectives>,
-    running: Vec<Arc<dyn Step>>,
+    running: Vec<Arc<dyn CollectiveStep>>,
     /// Events of the messages when the running collectives were stepped last.
     seen: u64,
 }
 
 impl StartedCollectives {
-    pub(crate) fn push(&self, collective: Arc<dyn Step>) {
+    pub(crate) fn push(&self, collective: Arc<dyn CollectiveStep>) {
         let mut collectives = self.collectives.lock();
         collectives.push(collective);
         self.is_some.store(true, Relaxed);
@@ -47,7 +47,7 @@ impl StartedCollectives {
         self.is_some.load(Relaxed)
     }
 
-    fn move_to(&self, running: &mut Vec<Arc<dyn Step>>) {
+    fn move_to(&self, running: &mut Vec<Arc<dyn CollectiveStep>>) {
         let mut collectives = self.collectives.lock();
         self.is_some.store(false, Relaxed);
         running.append(&mut collectives);
@@ -184,7 +184,7 @@ mod tests {
     /// A collective without an end.
     struct Endless;
 
-    impl Step for Endless {
+    impl CollectiveStep for Endless {
         fn step(&self) -> bool {
             false
         }

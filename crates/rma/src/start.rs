@@ -11,7 +11,7 @@
 
 use crate::alarm::Alarm;
 use crate::answering;
-use crate::channels::{self, ChannelKind, Distance, Exchange, LookUp, Opening, Plan, missing};
+use crate::channels::{self, ChannelKind, Distance, LookUp, Opening, Plan, WordExchange, missing};
 use crate::config::{Configuration, Listen, RuntimeConfig};
 use crate::host::{HostSettings, NodeMemory, Places, RuntimeHost, huge_pages};
 use crate::join::{self, Notice, Notices, Start};
@@ -19,7 +19,7 @@ use crate::message::{Absence, Messenger};
 use crate::network::{Candidates, Choice, machine_name};
 use crate::no_peers::NoPeers;
 use crate::pmi::Secret;
-use crate::runtime::{Parts, Runtime};
+use crate::runtime::{Runtime, RuntimeParts};
 use crate::{descriptors, log};
 use rma_ch_shm::segment::Mailbox;
 use rma_core::channel::{Channel, Router};
@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A process that has started, and what has started it.
-pub(crate) struct Started {
+pub(crate) struct StartedProcess {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) start: Arc<dyn Start>,
     pub(crate) notices: Notices,
@@ -72,7 +72,7 @@ pub(crate) fn start(
     look_up: LookUp<'_>,
     names: Vec<String>,
     given: Option<Arc<dyn Start>>,
-) -> Result<Started> {
+) -> Result<StartedProcess> {
     let configuration = Configuration::read(&look_up.reader())?;
     channels::load(look_up)?;
     let start = match given {
@@ -97,7 +97,7 @@ fn join_job(
     start: Arc<dyn Start>,
     mut configuration: Configuration,
     (look_up, names): (LookUp<'_>, Vec<String>),
-) -> Result<Started> {
+) -> Result<StartedProcess> {
     let identity = identity(&*start, &configuration)?;
     let (me, size, places) = (identity.me, identity.size, &identity.places);
     log::set_rank(me.0);
@@ -142,7 +142,7 @@ fn join_job(
     let settings =
         HostSettings { places: places.clone(), node_memory: node_memory.clone(), direct, tell_stuck };
     let host = RuntimeHost::new(messenger.clone(), settings);
-    let runtime = Runtime::new(Parts {
+    let runtime = Runtime::new(RuntimeParts {
         me,
         size,
         channel,
@@ -158,7 +158,7 @@ fn join_job(
     if !has_all_notices {
         messenger.pass_deaths_on();
     }
-    Ok(Started { runtime, start, notices, is_summed })
+    Ok(StartedProcess { runtime, start, notices, is_summed })
 }
 
 /// What must be the same in all processes, and is found out by nothing else: a rank takes no more from another one than that may
@@ -313,16 +313,16 @@ fn open(
         listen,
         is_oversubscribed,
         look_up,
-        exchange: Arc::new(Words(Arc::clone(start))),
+        exchange: Arc::new(StartExchange(Arc::clone(start))),
         scope: String::new(),
     };
     channel(&opening, &identity.places, plan, configuration)
 }
 
 /// The start as channels see it.
-struct Words(Arc<dyn Start>);
+struct StartExchange(Arc<dyn Start>);
 
-impl Exchange for Words {
+impl WordExchange for StartExchange {
     fn put(&self, key: &str, value: &str) -> Result<()> {
         self.0.put(key, value)
     }
@@ -447,7 +447,7 @@ mod tests {
 
     struct NoWords;
 
-    impl Exchange for NoWords {
+    impl WordExchange for NoWords {
         fn put(&self, _: &str, _: &str) -> Result<()> {
             Ok(())
         }

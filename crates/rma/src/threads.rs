@@ -4,7 +4,7 @@ use crate::alarm::Alarm;
 use crate::communicator::Communicator;
 use crate::config::Configuration;
 use crate::message::Messenger;
-use crate::runtime::{Parts, Runtime};
+use crate::runtime::{Runtime, RuntimeParts};
 use crate::world::World;
 use rma_ch_sim::{SimConfig, SimNet};
 use rma_core::ids::Peer;
@@ -69,7 +69,7 @@ impl World {
 fn world(net: &SimNet, me: Peer, configuration: &Configuration, alarm: &Arc<Alarm>) -> Result<World> {
     // Worlds of one process that write to one file are told apart by their nets.
     let job = format!("threads-{}-{net:p}", std::process::id());
-    let runtime = Runtime::new(Parts {
+    let runtime = Runtime::new(RuntimeParts {
         me,
         size: net.ranks(),
         channel: Box::new(net.channel(me)),

@@ -37,25 +37,25 @@ pub(crate) trait Ends: Send {
 pub(crate) struct Wakers {
     engine: Engine,
     alarm: Arc<Alarm>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedTasks>,
     thread: Mutex<Option<JoinHandle<()>>>,
     is_over: AtomicBool,
 }
 
 #[derive(Default)]
-struct Shared {
-    table: Mutex<Table>,
+struct SharedTasks {
+    table: Mutex<TaskTable>,
     bell: Condvar,
 }
 
 #[derive(Default)]
-struct Table {
-    tasks: Vec<Task>,
+struct TaskTable {
+    tasks: Vec<SleepingTask>,
     next: u64,
     is_over: bool,
 }
 
-struct Task {
+struct SleepingTask {
     key: u64,
     awaits: Box<dyn Ends>,
     waker: Waker,
@@ -131,7 +131,7 @@ impl Drop for Wakers {
     }
 }
 
-impl Shared {
+impl SharedTasks {
     fn run(&self, engine: &Engine, alarm: &Alarm) {
         loop {
             let mut table = self.table.lock();
@@ -165,7 +165,7 @@ impl Shared {
     }
 }
 
-impl Table {
+impl TaskTable {
     fn take_ended(&mut self, takes_all: bool) -> Vec<Waker> {
         self.tasks
             .extract_if(.., |task| takes_all || task.awaits.has_ended())
@@ -173,7 +173,7 @@ impl Table {
             .collect()
     }
 
-    fn take(&mut self, key: u64) -> Option<Task> {
+    fn take(&mut self, key: u64) -> Option<SleepingTask> {
         let at = self.tasks.iter().position(|task| task.key == key)?;
         Some(self.tasks.swap_remove(at))
     }
@@ -204,7 +204,7 @@ impl Watch {
             None => {
                 let key = table.next;
                 table.next += 1;
-                table.tasks.push(Task { key, awaits: Box::new(awaits()), waker });
+                table.tasks.push(SleepingTask { key, awaits: Box::new(awaits()), waker });
                 self.place = Some((Arc::clone(wakers), key));
                 wakers.shared.bell.notify_one();
                 None

@@ -6,8 +6,8 @@ use crate::config::{Configuration, RuntimeConfig};
 use crate::join::{Allgather, Notices, Start};
 use crate::parting::{is_survivable, meet_survivors};
 use crate::pmi::Client;
-use crate::start::{Started, start};
-use crate::trace::Summary;
+use crate::start::{StartedProcess, start};
+use crate::trace::TraceSummary;
 use rma_core::config::Setting;
 use rma_core::{Error, ErrorClass, Result, fork};
 use std::fmt;
@@ -35,7 +35,7 @@ pub struct World {
     /// What reads notices, if there can be some.
     notices: Option<Notices>,
     is_over: bool,
-    summary: Option<Summary>,
+    summary: Option<TraceSummary>,
     /// Whether rank 0 sums up, for which all meet.
     is_summed: bool,
 }
@@ -70,7 +70,7 @@ impl World {
         notices: Option<Notices>,
         is_summed: bool,
     ) -> Self {
-        let summary = communicator.runtime().configuration.observer.stats.then(Summary::start);
+        let summary = communicator.runtime().configuration.observer.stats.then(TraceSummary::start);
         Self { communicator: Arc::new(communicator), start, notices, is_over: false, summary, is_summed }
     }
 
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
             false => LookUp::new(&read),
         };
         let names = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-        let Started { runtime, start, notices, is_summed } = start(look_up, names, self.start)?;
+        let StartedProcess { runtime, start, notices, is_summed } = start(look_up, names, self.start)?;
         let RuntimeConfig { agent, agent_tick_us, .. } = runtime.configuration.runtime;
         fork::watch(runtime.me.0);
         // A job of one has no peer to serve.

@@ -55,7 +55,7 @@ pub trait ChannelKind: Send + Sync {
 }
 
 /// Where processes of a job leave words for each other: all of them can read what one has left, after they have met.
-pub(crate) trait Exchange: Send + Sync {
+pub(crate) trait WordExchange: Send + Sync {
     /// Leaves a word.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ pub(crate) trait Exchange: Send + Sync {
     /// The word that a process has left under this key.
     ///
     /// # Errors
-    /// As [`Exchange::put`].
+    /// As [`WordExchange::put`].
     fn get(&self, peer: Peer, key: &str) -> Result<Option<String>>;
 }
 
@@ -86,7 +86,7 @@ pub struct Opening<'a> {
     pub is_oversubscribed: bool,
     /// The environment.
     pub look_up: LookUp<'a>,
-    pub(crate) exchange: Arc<dyn Exchange>,
+    pub(crate) exchange: Arc<dyn WordExchange>,
     /// The channel's name, as in keys of the exchange.
     pub(crate) scope: String,
 }

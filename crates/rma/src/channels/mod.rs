@@ -17,7 +17,7 @@ mod registry;
 mod shm;
 mod tcp;
 
-pub(crate) use kind::Exchange;
+pub(crate) use kind::WordExchange;
 pub use kind::{ChannelKind, Distance, Opening};
 pub use look_up::LookUp;
 pub(crate) use look_up::{LIBRARIES, of_environment};

@@ -1,6 +1,6 @@
 //! The lines of channels that shared objects bring (`RMA_CHANNEL_PLUGIN`).
 
-use super::kind::{ChannelKind, Distance, Exchange, Opening, key};
+use super::kind::{ChannelKind, Distance, Opening, WordExchange, key};
 use super::look_up::LookUp;
 use super::registry::register;
 use crate::paths::FilePath;
@@ -59,7 +59,7 @@ impl ChannelKind for Plugged {
     }
 
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Channel>> {
-        let meeting = Words { exchange: Arc::clone(&opening.exchange), key: key(&opening.scope) };
+        let meeting = PluginExchange { exchange: Arc::clone(&opening.exchange), key: key(&opening.scope) };
         let (place, job) = ((opening.me, opening.size), (opening.job, opening.secret));
         let opened = self.0.open(place, job, &opening.listen.to_string(), Box::new(meeting));
         opened.map_err(|cause| {
@@ -69,12 +69,12 @@ impl ChannelKind for Plugged {
 }
 
 /// The exchange of words as a shared object has it.
-struct Words {
-    exchange: Arc<dyn Exchange>,
+struct PluginExchange {
+    exchange: Arc<dyn WordExchange>,
     key: String,
 }
 
-impl Meeting for Words {
+impl Meeting for PluginExchange {
     fn publish(&self, address: &str) -> Result<(), String> {
         self.exchange.put(&self.key, address).map_err(|error| error.cause().to_owned())
     }

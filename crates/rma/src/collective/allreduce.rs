@@ -28,13 +28,13 @@ pub struct AllReduce {
     /// Shared with the messages under way that give them to others.
     values: Arc<Vec<u8>>,
     lengths: SameLength,
-    stage: Stage,
+    stage: AllReduceStage,
     receive: Option<ReceiveRequest>,
     sends: Sends,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum AllReduceStage {
     /// Nothing has been sent.
     Start,
     /// Wait for the values of the odd neighbour.
@@ -54,7 +54,7 @@ impl AllReduce {
     /// Begins; the first step sends. `values` are packed elements, as many on every rank.
     pub fn new(link: Link, operation: Arc<dyn Combine>, values: Vec<u8>) -> Self {
         let lengths = SameLength::new(&values);
-        let (values, stage, sends) = (Arc::new(values), Stage::Start, Sends::default());
+        let (values, stage, sends) = (Arc::new(values), AllReduceStage::Start, Sends::default());
         Self { link, operation, values, lengths, stage, receive: None, sends }
     }
 
@@ -62,10 +62,10 @@ impl AllReduce {
         match self.link.me() {
             me if self.doubling().folds(me) => {
                 self.send(me - 1, FOLD)?;
-                self.enter(Stage::Unfold)
+                self.enter(AllReduceStage::Unfold)
             }
-            me if self.doubling().is_folded_into(me) => self.enter(Stage::Fold),
-            _ => self.enter(Stage::Double(1)),
+            me if self.doubling().is_folded_into(me) => self.enter(AllReduceStage::Fold),
+            _ => self.enter(AllReduceStage::Double(1)),
         }
     }
 
@@ -84,26 +84,26 @@ impl AllReduce {
     }
 
     /// Enters a stage: sends what it sends, and begins to receive what it waits for.
-    fn enter(&mut self, stage: Stage) -> Result<()> {
+    fn enter(&mut self, stage: AllReduceStage) -> Result<()> {
         self.stage = stage;
         let me = self.link.me();
         let limit = self.lengths.limit();
         self.receive = match stage {
-            Stage::Fold => Some(self.link.receive(me + 1, FOLD, limit)?),
-            Stage::Unfold => Some(self.link.receive(me - 1, UNFOLD, limit)?),
-            Stage::Double(bit) if bit < self.doubling().power() => {
+            AllReduceStage::Fold => Some(self.link.receive(me + 1, FOLD, limit)?),
+            AllReduceStage::Unfold => Some(self.link.receive(me - 1, UNFOLD, limit)?),
+            AllReduceStage::Double(bit) if bit < self.doubling().power() => {
                 let partner = self.doubling().rank(self.place() ^ bit);
                 self.send(partner, bit.ilog2())?;
                 Some(self.link.receive(partner, bit.ilog2(), limit)?)
             }
-            Stage::Double(_) => {
+            AllReduceStage::Double(_) => {
                 if self.doubling().is_folded_into(me) {
                     self.send(me + 1, UNFOLD)?;
                 }
-                self.stage = Stage::Leave;
+                self.stage = AllReduceStage::Leave;
                 None
             }
-            Stage::Start | Stage::Leave => None,
+            AllReduceStage::Start | AllReduceStage::Leave => None,
         };
         Ok(())
     }
@@ -113,23 +113,25 @@ impl AllReduce {
         let Some(other) = other else {
             self.values = Arc::default();
             return self.enter(match self.stage {
-                Stage::Fold => Stage::Double(1),
-                Stage::Double(bit) => Stage::Double(bit << 1),
-                Stage::Start | Stage::Unfold | Stage::Leave => Stage::Leave,
+                AllReduceStage::Fold => AllReduceStage::Double(1),
+                AllReduceStage::Double(bit) => AllReduceStage::Double(bit << 1),
+                AllReduceStage::Start | AllReduceStage::Unfold | AllReduceStage::Leave => {
+                    AllReduceStage::Leave
+                }
             });
         };
         match self.stage {
-            Stage::Fold => {
+            AllReduceStage::Fold => {
                 self.combine(other, false);
-                self.enter(Stage::Double(1))
+                self.enter(AllReduceStage::Double(1))
             }
-            Stage::Double(bit) => {
+            AllReduceStage::Double(bit) => {
                 self.combine(other, self.place() & bit != 0);
-                self.enter(Stage::Double(bit << 1))
+                self.enter(AllReduceStage::Double(bit << 1))
             }
-            Stage::Start | Stage::Unfold | Stage::Leave => {
+            AllReduceStage::Start | AllReduceStage::Unfold | AllReduceStage::Leave => {
                 self.values = Arc::new(other);
-                self.enter(Stage::Leave)
+                self.enter(AllReduceStage::Leave)
             }
         }
     }
@@ -150,7 +152,7 @@ impl Machine for AllReduce {
     type Output = Vec<u8>;
 
     fn step(&mut self) -> Result<Option<Vec<u8>>> {
-        if self.stage == Stage::Start {
+        if self.stage == AllReduceStage::Start {
             self.start()?;
         }
         while self.receive.is_some() {

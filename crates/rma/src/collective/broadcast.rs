@@ -24,7 +24,7 @@ pub struct Broadcast {
     /// Where a message of the right length goes.
     room: Option<Scatter>,
     receive: Option<ReceiveRequest>,
-    message: Option<Message>,
+    message: Option<BroadcastMessage>,
     sends: Sends,
     has_sent: bool,
     /// The error to end with when no message uses the caller's memory any more.
@@ -37,7 +37,7 @@ pub struct Broadcast {
 pub struct BroadcastInMemory(Broadcast);
 
 #[derive(Clone, Debug)]
-enum Message {
+enum BroadcastMessage {
     Bytes(Arc<Vec<u8>>),
     Memory(Gather),
 }
@@ -58,19 +58,21 @@ impl Broadcast {
             limit,
             room: None,
             receive: None,
-            message: message.map(|message| Message::Bytes(Arc::new(message))),
+            message: message.map(|message| BroadcastMessage::Bytes(Arc::new(message))),
             sends: Sends::default(),
             has_sent: false,
             failed: None,
         }
     }
 
-    fn tell(&mut self, message: &Message) -> Result<()> {
+    fn tell(&mut self, message: &BroadcastMessage) -> Result<()> {
         for bit in self.tree.child_bits() {
             let child = self.tree.rank(self.tree.place() + bit);
             self.sends.push(match message {
-                Message::Bytes(bytes) => self.link.send_shared(child, 0, Arc::clone(bytes))?,
-                Message::Memory(memory) => self.link.send_given(child, 0, Given::Memory(memory.clone()))?,
+                BroadcastMessage::Bytes(bytes) => self.link.send_shared(child, 0, Arc::clone(bytes))?,
+                BroadcastMessage::Memory(memory) => {
+                    self.link.send_given(child, 0, Given::Memory(memory.clone()))?
+                }
             });
         }
         Ok(())
@@ -89,7 +91,7 @@ impl Broadcast {
         }
     }
 
-    fn advance(&mut self) -> Result<Option<Message>> {
+    fn advance(&mut self) -> Result<Option<BroadcastMessage>> {
         if self.message.is_none() {
             if self.receive.is_none() {
                 self.receive = Some(self.receive()?);
@@ -101,8 +103,8 @@ impl Broadcast {
                 None => end.map_err(|e| e.in_call(CALL))?,
             };
             self.message = Some(match (received.data, &self.room) {
-                (None, Some(room)) => Message::Memory(room.as_gather()),
-                (data, _) => Message::Bytes(Arc::new(data.unwrap_or_default())),
+                (None, Some(room)) => BroadcastMessage::Memory(room.as_gather()),
+                (data, _) => BroadcastMessage::Bytes(Arc::new(data.unwrap_or_default())),
             });
         }
         if let (Some(message), false) = (self.message.clone(), self.has_sent) {
@@ -113,8 +115,8 @@ impl Broadcast {
             return Ok(None);
         }
         let len = match &self.message {
-            Some(Message::Bytes(bytes)) => bytes.len() as u64,
-            Some(Message::Memory(_)) | None => 0,
+            Some(BroadcastMessage::Bytes(bytes)) => bytes.len() as u64,
+            Some(BroadcastMessage::Memory(_)) | None => 0,
         };
         if self.receive.is_some() && len > self.limit {
             return Err(self.too_long(len));
@@ -123,7 +125,7 @@ impl Broadcast {
     }
 
     /// As a step of the machine; the message may be in the caller's memory.
-    fn go_on(&mut self) -> Result<Option<Message>> {
+    fn go_on(&mut self) -> Result<Option<BroadcastMessage>> {
         if self.failed.is_none() {
             match self.advance() {
                 Ok(end) => return Ok(end),
@@ -140,7 +142,7 @@ impl BroadcastInMemory {
     pub fn new(link: Link, root: u32, memory: Scatter) -> Self {
         let mut broadcast = Broadcast::new(link, root, None, memory.remaining());
         match broadcast.tree.place() {
-            0 => broadcast.message = Some(Message::Memory(memory.as_gather())),
+            0 => broadcast.message = Some(BroadcastMessage::Memory(memory.as_gather())),
             _ => broadcast.room = Some(memory),
         }
         Self(broadcast)
@@ -167,7 +169,7 @@ impl Machine for BroadcastInMemory {
     type Output = Option<Vec<u8>>;
 
     fn step(&mut self) -> Result<Option<Self::Output>> {
-        Ok(self.0.go_on()?.map(Message::bytes))
+        Ok(self.0.go_on()?.map(BroadcastMessage::bytes))
     }
 
     fn link(&self) -> Option<&Link> {
@@ -179,7 +181,7 @@ impl Machine for BroadcastInMemory {
     }
 }
 
-impl Message {
+impl BroadcastMessage {
     /// The bytes, unless they are in the caller's memory. All messages have left, so this is the only holder.
     fn bytes(self) -> Option<Vec<u8>> {
         match self {

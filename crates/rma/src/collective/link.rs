@@ -32,7 +32,7 @@ pub trait Machine {
 }
 
 /// A collective as the engine's steps see it.
-pub(crate) trait Step: Send + Sync {
+pub(crate) trait CollectiveStep: Send + Sync {
     /// Does what can be done now; says whether it has ended.
     fn step(&self) -> bool;
 }

@@ -31,7 +31,7 @@ pub const EDGE_TAGS: u32 = 256;
 #[derive(Debug)]
 pub struct Neighbors {
     link: Link,
-    receives: Vec<Receive>,
+    receives: Vec<BlockReceive>,
     sends: Sends,
     /// Why a block is not in its room. The other ranks do not hear of it: this one still does its part.
     misfit: Option<Error>,
@@ -41,7 +41,7 @@ pub struct Neighbors {
 
 /// A block that is waited for.
 #[derive(Debug)]
-struct Receive {
+struct BlockReceive {
     request: ReceiveRequest,
     from: u32,
     room: u64,
@@ -63,7 +63,7 @@ impl Neighbors {
         for Edge { rank: from, tag, block } in takes {
             let room = block.remaining();
             let request = self.link.receive_exactly(from, tag, block, u64::MAX)?;
-            self.receives.push(Receive { request, from, room });
+            self.receives.push(BlockReceive { request, from, room });
         }
         for Edge { rank, tag, block } in gives {
             if !self.link.has_left(engine, rank, tag, &block) {
@@ -77,7 +77,7 @@ impl Neighbors {
     fn collect(&mut self) -> Result<()> {
         let mut failed = None;
         let Self { receives, misfit, .. } = self;
-        receives.retain_mut(|Receive { request, from, room }| match request.test() {
+        receives.retain_mut(|BlockReceive { request, from, room }| match request.test() {
             None => true,
             Some(Ok(end)) => {
                 if end.data.is_some() && misfit.is_none() {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What a communicator has counted. Every rank counts the same collectives in the same order.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers {
+pub(crate) struct CollectiveNumbers {
     begun: AtomicU64,
     persistent: AtomicU64,
 }
@@ -18,7 +18,7 @@ pub struct PersistentStart {
     pub before: u64,
 }
 
-impl Numbers {
+impl CollectiveNumbers {
     /// The number of a collective that begins now: the next one. The ranks start different persistent collectives in any order
     /// (MPI 5.0 §6.13), so a start has a number that does not depend on the order.
     pub(crate) fn of(&self, start: Option<PersistentStart>) -> u64 {

@@ -20,13 +20,13 @@ pub struct Reduce {
     tree: Tree,
     values: Vec<u8>,
     lengths: SameLength,
-    stage: Stage,
+    stage: ReduceStage,
     receive: Option<ReceiveRequest>,
     sends: Sends,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ReduceStage {
     /// Combine with the place across this bit, or hand over to it.
     Collect(u64),
     /// The root waits for the result of the first place.
@@ -43,7 +43,7 @@ impl Reduce {
         let first = if operation.is_commutative() { root } else { 0 };
         let tree = Tree::new(&link, first);
         let link = link.toward(root);
-        let (stage, sends, lengths) = (Stage::Collect(1), Sends::default(), SameLength::new(&values));
+        let (stage, sends, lengths) = (ReduceStage::Collect(1), Sends::default(), SameLength::new(&values));
         Self { link, operation, root, tree, values, lengths, stage, receive: None, sends }
     }
 
@@ -54,29 +54,29 @@ impl Reduce {
     }
 
     /// Does what this place does for a bit; says whether it begins to wait for a message.
-    fn collect(&mut self, bit: u64) -> Result<Stage> {
+    fn collect(&mut self, bit: u64) -> Result<ReduceStage> {
         let (tree, round) = (self.tree, bit.trailing_zeros());
         if !tree.has(bit) {
             // The first place has everything.
             if tree.root() != self.root {
                 self.send(self.root, RESULT)?;
             }
-            return Ok(Stage::Leave);
+            return Ok(ReduceStage::Leave);
         }
         let limit = self.lengths.limit();
         if tree.place() & bit != 0 {
             self.send(tree.parent(), round)?;
             if self.link.me() != self.root {
-                return Ok(Stage::Leave);
+                return Ok(ReduceStage::Leave);
             }
             self.receive = Some(self.link.receive(tree.root(), RESULT, limit)?);
-            return Ok(Stage::Await);
+            return Ok(ReduceStage::Await);
         }
         if tree.has(tree.place() + bit) {
             self.receive = Some(self.link.receive(tree.rank(tree.place() + bit), round, limit)?);
-            return Ok(Stage::Collect(bit));
+            return Ok(ReduceStage::Collect(bit));
         }
-        Ok(Stage::Collect(bit << 1))
+        Ok(ReduceStage::Collect(bit << 1))
     }
 }
 
@@ -90,7 +90,7 @@ impl Machine for Reduce {
                     return Ok(None);
                 };
                 self.stage = match self.stage {
-                    Stage::Collect(bit) => {
+                    ReduceStage::Collect(bit) => {
                         self.values = match other {
                             Some(mut other) => {
                                 self.operation.combine(&self.values, &mut other);
@@ -98,15 +98,15 @@ impl Machine for Reduce {
                             }
                             None => Vec::new(),
                         };
-                        Stage::Collect(bit << 1)
+                        ReduceStage::Collect(bit << 1)
                     }
-                    Stage::Await | Stage::Leave => {
+                    ReduceStage::Await | ReduceStage::Leave => {
                         self.values = other.unwrap_or_default();
-                        Stage::Leave
+                        ReduceStage::Leave
                     }
                 };
             }
-            let Stage::Collect(bit) = self.stage else { break };
+            let ReduceStage::Collect(bit) = self.stage else { break };
             self.stage = self.collect(bit)?;
         }
         if !self.sends.have_left()? {

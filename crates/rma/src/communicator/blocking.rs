@@ -9,7 +9,7 @@ use crate::collective::{
     AllGather, AllReduce, Barrier, Broadcast, BroadcastInMemory, Combine, Exchange, Gather, Given, Machine,
     Neighbors, Reduce, ReduceScatter, Scatter, ShortAllToAll, Take, packed,
 };
-use crate::runtime::slots::{Caller, CollectiveSlots, Kind, Way};
+use crate::runtime::slots::{Caller, CollectiveKind, CollectiveSlots, Way};
 use rma_core::datatype::Scatter as Room;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The slots of a communicator, when they have been made.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct SharedSlots {
     /// Blocking collectives called before the slots were made.
     calls: AtomicU32,
     /// `None` when the ranks share no memory.
@@ -80,7 +80,7 @@ impl Communicator {
         if let Some(slots) = self.slots(call)? {
             let way = self.in_slots(call, |caller| match is_root {
                 true if slots.are_long(len as usize, 1) => {
-                    slots.say_long(caller, Kind::Broadcast).map(|()| Way::Packets)
+                    slots.say_long(caller, CollectiveKind::Broadcast).map(|()| Way::Packets)
                 }
                 true => slots.broadcast(caller, root, Some(&packed(memory.as_gather())), len),
                 false => slots.broadcast(caller, root, None, len),
@@ -193,7 +193,7 @@ impl Communicator {
                 return Ok(Blocks::new());
             }
             // The others' may be short, so it goes to the root and nowhere else.
-            self.in_slots(call, |caller| slots.say_long(caller, Kind::Gather))?;
+            self.in_slots(call, |caller| slots.say_long(caller, CollectiveKind::Gather))?;
             gives[root as usize] = Some(own);
             return self.by_packets(call, Exchange::new(link, gives, takes)?.rooted(root));
         }
@@ -224,7 +224,7 @@ impl Communicator {
         let all = |blocks: Vec<Vec<u8>>| blocks.into_iter().map(Some).collect();
         if let Some(slots) = slots {
             if slots.are_long(own.len(), 1) {
-                self.in_slots(call, |caller| slots.say_long(caller, Kind::AllGather))?;
+                self.in_slots(call, |caller| slots.say_long(caller, CollectiveKind::AllGather))?;
             } else {
                 let own = own.copy();
                 if let Way::Done(blocks) = self.in_slots(call, |caller| slots.all_gather(caller, &own))? {
@@ -258,7 +258,7 @@ impl Communicator {
         if let Some(slots) = slots {
             let way = match &blocks {
                 Some(blocks) if slots.are_long(len_of(blocks), blocks.len()) => {
-                    self.in_slots(call, |caller| slots.say_long(caller, Kind::Scatter))?;
+                    self.in_slots(call, |caller| slots.say_long(caller, CollectiveKind::Scatter))?;
                     Way::Packets
                 }
                 Some(blocks) => {
@@ -299,7 +299,7 @@ impl Communicator {
         self.check_blocks(call, blocks.len())?;
         if let Some(slots) = self.slots(call)? {
             if slots.are_long(len_of(&blocks), blocks.len()) {
-                self.in_slots(call, |caller| slots.say_long(caller, Kind::AllToAll))?;
+                self.in_slots(call, |caller| slots.say_long(caller, CollectiveKind::AllToAll))?;
             } else {
                 let blocks: Vec<_> = blocks.iter().map(Given::copy).collect();
                 if let Way::Done(received) =
@@ -353,7 +353,7 @@ impl Communicator {
     /// The slots, if the ranks have made some: at the first blocking collectives they have not. Called once for each.
     fn slots(&self, call: &'static str) -> Result<Option<&CollectiveSlots>> {
         self.check_members(call)?;
-        let Shared { calls, slots } = &self.shared;
+        let SharedSlots { calls, slots } = &self.shared;
         if let Some(made) = slots.get() {
             return made.as_ref().map(Option::as_ref).map_err(Error::clone);
         }

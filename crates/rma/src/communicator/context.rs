@@ -30,7 +30,7 @@ pub(crate) struct Creation<M, F> {
 }
 
 /// What a creation gives: a communicator, or none for this rank.
-pub(crate) trait Made {
+pub(crate) trait Created {
     fn made(&self) -> Option<u64>;
 
     /// The making of the other group, with its ranks, if the groups have made it each for itself.
@@ -67,7 +67,7 @@ impl<M: Machine, F> Creation<M, F> {
     }
 }
 
-impl<M: Machine, T: Made, F: FnMut(M::Output) -> Result<T>> Machine for Creation<M, F> {
+impl<M: Machine, T: Created, F: FnMut(M::Output) -> Result<T>> Machine for Creation<M, F> {
     type Output = T;
 
     fn step(&mut self) -> Result<Option<T>> {
@@ -101,7 +101,7 @@ impl<M: Machine, T: Made, F: FnMut(M::Output) -> Result<T>> Machine for Creation
     }
 }
 
-impl<T: Made> Made for Option<T> {
+impl<T: Created> Created for Option<T> {
     fn made(&self) -> Option<u64> {
         self.as_ref().and_then(T::made)
     }
@@ -112,7 +112,7 @@ impl<T: Made> Made for Option<T> {
 }
 
 /// What all ranks find alike to be wrong with the words exchanged.
-impl<T: Made> Made for Result<T> {
+impl<T: Created> Created for Result<T> {
     fn made(&self) -> Option<u64> {
         self.as_ref().ok().and_then(T::made)
     }
@@ -122,7 +122,7 @@ impl<T: Made> Made for Result<T> {
     }
 }
 
-impl Made for Communicator {
+impl Created for Communicator {
     fn made(&self) -> Option<u64> {
         Some(self.context())
     }

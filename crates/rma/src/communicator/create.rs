@@ -3,7 +3,7 @@
 use super::context::{Creation, OfName, naming, of_members};
 use super::faults::has_ended;
 use super::handle::Communicator;
-use super::wish::Wish;
+use super::wish::SplitWish;
 use crate::collective::{AllGather, Broadcast, Link, Mapped};
 use crate::group::Group;
 use crate::message::{Making, Plane};
@@ -106,7 +106,7 @@ impl Communicator {
     /// # Errors
     /// `MPI_ERR_OTHER` when a rank has refused ([`Communicator::refuse_split`]); when a rank is lost.
     pub fn split(&self, color: Option<u32>, key: i64) -> Result<Option<Self>> {
-        self.split_by("comm_split", Wish::of(self.runtime(), color, key))
+        self.split_by("comm_split", SplitWish::of(self.runtime(), color, key))
     }
 
     /// Makes a communicator for each node, of the ranks that can share memory there, ordered by `key` and then by rank
@@ -115,7 +115,7 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::split`].
     pub fn split_by_node(&self, key: Option<i64>) -> Result<Option<Self>> {
-        let wish = Wish::of(self.runtime(), key.map(|_| self.node()), key.unwrap_or_default());
+        let wish = SplitWish::of(self.runtime(), key.map(|_| self.node()), key.unwrap_or_default());
         self.split_by("comm_split_type", wish)
     }
 
@@ -129,23 +129,23 @@ impl Communicator {
     #[doc(hidden)]
     pub fn refuse_split(&self, fault: Error) -> Error {
         const CALL: &str = "comm_split";
-        match self.split_by(CALL, Wish::refused(self.runtime())) {
+        match self.split_by(CALL, SplitWish::refused(self.runtime())) {
             Err(error) if error.class() != ErrorClass::Other => error,
             _ => fault.in_call(CALL),
         }
     }
 
-    fn split_by(&self, call: &'static str, mine: Wish) -> Result<Option<Self>> {
+    fn split_by(&self, call: &'static str, mine: SplitWish) -> Result<Option<Self>> {
         let link = self.link();
         let wishes = Mapped::new(AllGather::new(link.clone(), mine.emit()), move |blocks: Vec<Vec<u8>>| {
-            blocks.iter().map(|block| Wish::parse(block, call)).collect::<Result<Vec<_>>>()
+            blocks.iter().map(|block| SplitWish::parse(block, call)).collect::<Result<Vec<_>>>()
         });
         let (runtime, members, me) = (Arc::downgrade(self.runtime()), self.members(), self.rank());
         let maker = if call == "comm_split" { "MPI_Comm_split" } else { "MPI_Comm_split_type" };
-        let choose = move |all: Vec<Wish>| {
-            Wish::none_refused(&all, call, "")?;
+        let choose = move |all: Vec<SplitWish>| {
+            SplitWish::none_refused(&all, call, "")?;
             let Some(color) = mine.color() else { return Ok(None) };
-            let chosen = Wish::chosen(&all, color);
+            let chosen = SplitWish::chosen(&all, color);
             let first = chosen.first().map_or(me, |rank| *rank);
             let place = chosen.iter().position(|rank| *rank == me).unwrap_or_default() as u32;
             let named = all[first as usize].context().to_le_bytes().to_vec();

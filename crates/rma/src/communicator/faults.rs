@@ -85,7 +85,7 @@ impl Communicator {
     /// Begins to agree; see [`Communicator::agree`].
     pub fn begin_agree(&self, flags: u32) -> CollectiveRequest<Agreed> {
         let agreeing = self.vote(flags, 0);
-        self.runtime().begin("comm_agree", Flags(agreeing))
+        self.runtime().begin("comm_agree", FlagAgreement(agreeing))
     }
 
     /// Makes a communicator of the ranks that live, in their order here. Works on a revoked communicator, and
@@ -160,9 +160,9 @@ impl Agreeing {
 
 /// An agreement for its flags.
 #[derive(Debug)]
-struct Flags(Agreeing);
+struct FlagAgreement(Agreeing);
 
-impl Machine for Flags {
+impl Machine for FlagAgreement {
     type Output = Agreed;
 
     fn step(&mut self) -> Result<Option<Agreed>> {

@@ -1,7 +1,7 @@
 //! What a communicator is: processes in an order, and a context.
 
-use super::blocking::Shared;
-use crate::collective::{Barrier, Link, Numbers, PersistentStart};
+use super::blocking::SharedSlots;
+use crate::collective::{Barrier, CollectiveNumbers, Link, PersistentStart};
 use crate::group::{Comparison, Group};
 use crate::message::{Plane, Scope, near};
 use crate::runtime::Runtime;
@@ -44,11 +44,11 @@ pub struct Communicator {
     group: host::Group,
     /// Ranks by process, for groups in which they cannot be computed; made when it is asked for.
     ranks: OnceLock<Option<HashMap<Peer, u32>>>,
-    numbers: Numbers,
+    numbers: CollectiveNumbers,
     /// Agreements begun so far.
     pub(super) agreements: AtomicU64,
     /// What blocking collectives have in shared memory.
-    pub(super) shared: Shared,
+    pub(super) shared: SharedSlots,
 }
 
 impl Communicator {
@@ -61,7 +61,14 @@ impl Communicator {
     pub(crate) fn new(runtime: Arc<Runtime>, group: host::Group) -> Self {
         runtime.messenger.open(&group);
         let (ranks, agreements) = (OnceLock::new(), AtomicU64::new(0));
-        Self { runtime, group, ranks, numbers: Numbers::default(), agreements, shared: Shared::default() }
+        Self {
+            runtime,
+            group,
+            ranks,
+            numbers: CollectiveNumbers::default(),
+            agreements,
+            shared: SharedSlots::default(),
+        }
     }
 
     /// Notes the call that has made it, as reports have it.

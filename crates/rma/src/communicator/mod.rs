@@ -17,9 +17,9 @@ mod tests;
 #[cfg(test)]
 mod tests_of_slots;
 
-pub(crate) use context::{Creation, Made, accept, propose};
+pub(crate) use context::{Created, Creation, accept, propose};
 pub use faults::Agreed;
 pub(crate) use faults::{Agreeing, has_ended, is_held_for_dead};
 pub use handle::Communicator;
 pub use messages::{Envelope, Message, Receiving, Sending};
-pub(crate) use wish::Wish;
+pub(crate) use wish::SplitWish;

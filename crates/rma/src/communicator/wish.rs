@@ -13,13 +13,13 @@ const REFUSED: u64 = u64::MAX - 1;
 /// A color, a place among the ranks that give the same one, and a context: that of the first rank of each new
 /// communicator is taken.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct SplitWish {
     color: u64,
     key: i64,
     context: u64,
 }
 
-impl Wish {
+impl SplitWish {
     /// To be with the ranks that give the same color, or with none.
     pub(crate) fn of(runtime: &Runtime, color: Option<u32>, key: i64) -> Self {
         Self { color: color.map_or(NO_COLOR, u64::from), key, context: propose(runtime) }

@@ -60,11 +60,11 @@ pub(super) struct Arenas {
     config: ShmConfig,
     /// Whether pages are taken when they are touched; else a large arena would be a waste of memory.
     is_lazy: OnceLock<bool>,
-    state: Mutex<State>,
+    state: Mutex<ArenaState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ArenaState {
     /// Those that live as long as the process.
     kept: Vec<Arc<Arena>>,
     /// All arenas by their address here.
@@ -128,7 +128,7 @@ impl Arenas {
     }
 
     /// A block with an arena of its own.
-    fn take_apart(&self, state: &mut State, len: u64, align: u64) -> Result<Block, String> {
+    fn take_apart(&self, state: &mut ArenaState, len: u64, align: u64) -> Result<Block, String> {
         let whole = len.max(1).checked_next_multiple_of(PAGE).ok_or(TOO_LONG)?;
         let arena = self.make(state, whole, false)?;
         Block::of(&arena, len, align).ok_or_else(|| TOO_SHORT.to_owned())
@@ -158,13 +158,13 @@ impl Arenas {
         (end <= arena.memory.len()).then_some((arena, offset))
     }
 
-    fn make(&self, state: &mut State, len: u64, is_kept: bool) -> Result<Arc<Arena>, String> {
+    fn make(&self, state: &mut ArenaState, len: u64, is_kept: bool) -> Result<Arc<Arena>, String> {
         let memory = SharedMemory::create(len, len, &self.config).map_err(|error| error.to_string())?;
         memory.reserve().map_err(|error| format!("{len} bytes of shared memory: {error}"))?;
         Self::enter(state, memory, is_kept)
     }
 
-    fn enter(state: &mut State, memory: SharedMemory, is_kept: bool) -> Result<Arc<Arena>, String> {
+    fn enter(state: &mut ArenaState, memory: SharedMemory, is_kept: bool) -> Result<Arc<Arena>, String> {
         let len = memory.len();
         let mapping =
             Mapping::aligned(&memory, HUGE).map_err(|error| format!("mapping {len} bytes: {error}"))?;

@@ -13,13 +13,13 @@ const PAGE: u64 = SegmentRequest::PAGE;
 /// A segment's parts, in the order of the ranks that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentLayout {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<RankPart>,
     pub(super) len: u64,
 }
 
 /// One rank's part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct RankPart {
     pub(super) control: Range,
     pub(super) data: Range,
 }
@@ -64,7 +64,7 @@ impl SegmentLayout {
         };
         let data: Option<Vec<_>> = asked.iter().map(|(_, data)| take(*data, align)).collect();
         let len = take(0, PAGE)?.offset.max(PAGE); // no memory of length 0
-        let parts = controls?.into_iter().zip(data?).map(|(control, data)| Part { control, data });
+        let parts = controls?.into_iter().zip(data?).map(|(control, data)| RankPart { control, data });
         Some(Self { parts: parts.collect(), len })
     }
 }

@@ -54,11 +54,11 @@ pub struct RuntimeHost {
     direct: bool,
     barriers: Barriers,
     tell_stuck: Option<Box<dyn Fn() -> bool + Send + Sync>>,
-    running: Mutex<Running>,
+    running: Mutex<RunningCollectives>,
 }
 
 #[derive(Default)]
-struct Running {
+struct RunningCollectives {
     collectives: FxHashMap<u64, Collective>,
     next: u64,
     /// Number of the next collective of each context.
@@ -104,7 +104,7 @@ impl RuntimeHost {
         &self.places
     }
 
-    fn link(&self, running: &mut Running, group: &Group) -> Link {
+    fn link(&self, running: &mut RunningCollectives, group: &Group) -> Link {
         let context = group.context();
         let (plane, number) = match group.next_call_of_part() {
             // A rank is never a whole round of the number ahead of another: each collective waits for all.
@@ -118,7 +118,7 @@ impl RuntimeHost {
         Link::new(self.messenger.clone(), group.clone(), Scope { context, plane }, number)
     }
 
-    fn begin(&self, make: impl FnOnce(&mut Running) -> Result<Collective>) -> Result<HostRequest> {
+    fn begin(&self, make: impl FnOnce(&mut RunningCollectives) -> Result<Collective>) -> Result<HostRequest> {
         let mut running = self.running.lock();
         let collective = make(&mut running)?;
         let id = running.next;

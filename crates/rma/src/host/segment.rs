@@ -20,7 +20,7 @@ use super::huge_pages::are_asked;
 use super::layout::SegmentLayout;
 use super::memory::{self, Bytes};
 use super::node_memory::{NodeMemory, Trouble};
-use super::wish::{Offer, Place, Wish};
+use super::wish::{ArenaPlace, Offer, SegmentWish};
 use crate::collective::{AllGather, AllReduce, Barrier, Broadcast, Link, Machine};
 use rma_core::datatype::BasicType;
 use rma_core::host::{Group, SegmentControl, SegmentKind, SegmentPart, SegmentRequest, SegmentSet};
@@ -48,25 +48,25 @@ pub(super) struct SegmentMachine {
     blocks: Vec<Block>,
     /// The arenas in which it lies.
     arenas: Vec<Arc<Arena>>,
-    wishes: Vec<Wish>,
+    wishes: Vec<SegmentWish>,
     /// What keeps this rank from sharing.
     trouble: Option<Trouble>,
     /// Times that descriptors were given.
     attempts: u32,
-    step: Step,
+    step: SegmentStep,
 }
 
 #[derive(Debug)]
-enum Step {
+enum SegmentStep {
     Ask(AllGather),
     Make(Box<Broadcast>),
     Give(Barrier, usize),
-    Agree(AllReduce, Option<Parts>),
+    Agree(AllReduce, Option<SegmentParts>),
     Over,
 }
 
 /// All members and neighbors, and what keeps their memory.
-type Parts = (Vec<SegmentPart>, Vec<SegmentControl>, Vec<Bytes>);
+type SegmentParts = (Vec<SegmentPart>, Vec<SegmentControl>, Vec<Bytes>);
 
 /// Whether the machine goes on, and with which segment it is over.
 type Next = Result<Option<SegmentSet>>;
@@ -108,16 +108,16 @@ impl SegmentMachine {
             wishes: Vec::new(),
             trouble: None,
             attempts: 0,
-            step: Step::Over,
+            step: SegmentStep::Over,
         };
         let wish = machine.wish(may_share);
-        machine.step = Step::Ask(AllGather::new(machine.link.step(0), wish.emit()));
+        machine.step = SegmentStep::Ask(AllGather::new(machine.link.step(0), wish.emit()));
         machine
     }
 
-    fn wish(&mut self, may_share: bool) -> Wish {
+    fn wish(&mut self, may_share: bool) -> SegmentWish {
         let SegmentRequest { kind, control_len, data_len, data_align, given } = self.request;
-        let mut wish = Wish {
+        let mut wish = SegmentWish {
             kind,
             offer: Offer::Unwilling,
             control_len,
@@ -155,7 +155,7 @@ impl SegmentMachine {
     }
 
     /// Takes a block of this process's memory, on huge pages if there are such.
-    fn take(&mut self, len: u64, align: u64, is_huge: bool) -> Result<Place, String> {
+    fn take(&mut self, len: u64, align: u64, is_huge: bool) -> Result<ArenaPlace, String> {
         let node_memory = self.node_memory.as_ref().ok_or("it has no way to hand memory to others")?;
         let block = node_memory.take(len, align, is_huge)?;
         let (arena, offset) = (Arc::clone(&block.arena), block.offset);
@@ -163,11 +163,11 @@ impl SegmentMachine {
         Ok(self.hold(&arena, offset))
     }
 
-    fn hold(&mut self, arena: &Arc<Arena>, offset: u64) -> Place {
+    fn hold(&mut self, arena: &Arc<Arena>, offset: u64) -> ArenaPlace {
         if !self.arenas.iter().any(|held| held.number == arena.number) {
             self.arenas.push(Arc::clone(arena));
         }
-        Place::new(arena, offset)
+        ArenaPlace::new(arena, offset)
     }
 
     fn others(&self) -> Vec<Peer> {
@@ -180,7 +180,7 @@ impl SegmentMachine {
     }
 
     fn on_asked(&mut self, wishes: &[Vec<u8>]) -> Next {
-        let wishes: Option<Vec<_>> = wishes.iter().map(|wish| Wish::parse(wish)).collect();
+        let wishes: Option<Vec<_>> = wishes.iter().map(|wish| SegmentWish::parse(wish)).collect();
         self.wishes = wishes
             .ok_or_else(|| Error::new(ErrorClass::Intern, CALL, "a rank's wish for memory cannot be read"))?;
         let any = |kind| self.wishes.iter().any(|wish| wish.kind == kind);
@@ -227,12 +227,12 @@ impl SegmentMachine {
             made = Some(wish.emit());
         }
         let limit = self.wishes[0].emit().len() as u64;
-        self.step = Step::Make(Box::new(Broadcast::new(self.link.step(1), 0, made, limit)));
+        self.step = SegmentStep::Make(Box::new(Broadcast::new(self.link.step(1), 0, made, limit)));
         Ok(None)
     }
 
     fn on_made(&mut self, message: &[u8]) -> Next {
-        let Some(made) = Wish::parse(message) else {
+        let Some(made) = SegmentWish::parse(message) else {
             return Err(Error::new(ErrorClass::Intern, CALL, "the lowest rank's answer cannot be read"));
         };
         if made.offer != Offer::Ready {
@@ -261,7 +261,7 @@ impl SegmentMachine {
         let step = u8::try_from(3 + round).map_err(|_| {
             Error::new(ErrorClass::Other, CALL, format!("{count} processes of a node are too many"))
         })?;
-        self.step = Step::Give(Barrier::new(self.link.step(step)), round);
+        self.step = SegmentStep::Give(Barrier::new(self.link.step(step)), round);
         Ok(None)
     }
 
@@ -296,7 +296,7 @@ impl SegmentMachine {
         };
         let word = word.to_ne_bytes().to_vec();
         let kernel = Kernel::new(ReduceOp::Min, BasicType::U64).expect("a minimum of integers is defined");
-        self.step = Step::Agree(AllReduce::new(self.link.step(2), Arc::new(kernel), word), parts);
+        self.step = SegmentStep::Agree(AllReduce::new(self.link.step(2), Arc::new(kernel), word), parts);
         Ok(None)
     }
 
@@ -306,7 +306,7 @@ impl SegmentMachine {
         Ok(Some(self.finish(parts)))
     }
 
-    fn on_agreed(&mut self, parts: Option<Parts>, word: u64) -> Next {
+    fn on_agreed(&mut self, parts: Option<SegmentParts>, word: u64) -> Next {
         match parts {
             Some(parts) if word == MAPPED => {
                 let others = self.others();
@@ -338,14 +338,14 @@ impl SegmentMachine {
         }
     }
 
-    fn finish(&mut self, (members, neighbors, bytes): Parts) -> SegmentSet {
+    fn finish(&mut self, (members, neighbors, bytes): SegmentParts) -> SegmentSet {
         memory::set(members, neighbors, (bytes, std::mem::take(&mut self.blocks)))
     }
 
     /// Maps what is not mapped yet, and finds every rank's part.
-    fn map(&self) -> Result<Parts, Trouble> {
+    fn map(&self) -> Result<SegmentParts, Trouble> {
         let mut bytes = Vec::new();
-        let mut find = |place: usize, at: Place, len: u64| {
+        let mut find = |place: usize, at: ArenaPlace, len: u64| {
             let found = self.arena_of(place, at)?;
             let end = at.offset.checked_add(len).filter(|end| *end <= at.arena.len);
             end.ok_or_else(|| format!("the part of process {} is not in its arena", self.peers[place]))?;
@@ -355,7 +355,7 @@ impl SegmentMachine {
         };
         let mut members = Vec::with_capacity(self.ranks.len());
         let mut neighbors = Vec::new();
-        let keeps_data = self.wishes.iter().any(Wish::keeps_data);
+        let keeps_data = self.wishes.iter().any(SegmentWish::keeps_data);
         let mut of_all = None;
         if self.wishes[0].kind == SegmentKind::Contiguous {
             let layout = self.layout().map_err(|error| error.to_string())?;
@@ -381,7 +381,7 @@ impl SegmentMachine {
         Ok((members, neighbors, bytes))
     }
 
-    fn arena_of(&self, place: usize, at: Place) -> Result<Bytes, Trouble> {
+    fn arena_of(&self, place: usize, at: ArenaPlace) -> Result<Bytes, Trouble> {
         if place == self.place {
             let own = self.arenas.iter().find(|arena| arena.number == at.arena.number);
             return own.map(|arena| arena.bytes.clone()).ok_or_else(|| "its own arena is gone".into());
@@ -410,7 +410,7 @@ impl SegmentMachine {
         let advise = |data: WriteSpan, len| {
             let _ = memory::advise_huge_pages(data.as_mut_ptr() as usize, len, true);
         };
-        if self.wishes.iter().any(Wish::keeps_data) {
+        if self.wishes.iter().any(SegmentWish::keeps_data) {
             // No data are shared.
         } else if self.wishes[0].kind == SegmentKind::Contiguous {
             let all = self.sum_of_data();
@@ -448,15 +448,15 @@ impl Machine for SegmentMachine {
     fn step(&mut self) -> Result<Option<SegmentSet>> {
         loop {
             let next = match &mut self.step {
-                Step::Ask(gather) => match gather.step()? {
+                SegmentStep::Ask(gather) => match gather.step()? {
                     None => return Ok(None),
                     Some(wishes) => self.on_asked(&wishes)?,
                 },
-                Step::Make(broadcast) => match broadcast.step()? {
+                SegmentStep::Make(broadcast) => match broadcast.step()? {
                     None => return Ok(None),
                     Some(message) => self.on_made(&message)?,
                 },
-                Step::Give(barrier, round) => match barrier.step()? {
+                SegmentStep::Give(barrier, round) => match barrier.step()? {
                     None => {
                         self.look();
                         return Ok(None);
@@ -466,7 +466,7 @@ impl Machine for SegmentMachine {
                         self.on_given(round)?
                     }
                 },
-                Step::Agree(reduction, parts) => match reduction.step()? {
+                SegmentStep::Agree(reduction, parts) => match reduction.step()? {
                     None => return Ok(None),
                     Some(values) => {
                         let parts = parts.take();
@@ -474,12 +474,12 @@ impl Machine for SegmentMachine {
                         self.on_agreed(parts, word)?
                     }
                 },
-                Step::Over => {
+                SegmentStep::Over => {
                     return Err(Error::new(ErrorClass::Intern, CALL, "the segment is made already"));
                 }
             };
             if let Some(segment) = next {
-                self.step = Step::Over;
+                self.step = SegmentStep::Over;
                 return Ok(Some(segment));
             }
         }

@@ -442,7 +442,7 @@ fn an_arena_that_is_announced_with_another_length_is_an_error() {
         [0, 1].map(|rank| NodeMemory::new(Mailbox::open(Peer(rank), &job, [7; 32]).unwrap(), config.clone()));
     let block = owner.allocate(100, 64).unwrap();
     owner.give(&block.arena, &[Peer(1)]).unwrap();
-    let right = super::wish::Place::new(&block.arena, 0).arena;
+    let right = super::wish::ArenaPlace::new(&block.arena, 0).arena;
     assert_eq!(reader.map(Peer(0), right).unwrap().len(), right.len);
     for len in [right.len + 4096, right.len - 1, 0, u64::MAX] {
         let why = reader.map(Peer(0), super::node_memory::ArenaName { len, ..right }).unwrap_err().text();

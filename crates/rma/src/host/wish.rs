@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A place in a process's arena, as all processes of the node know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ArenaPlace {
     pub(super) arena: ArenaName,
     pub(super) offset: u64,
 }
@@ -26,20 +26,20 @@ pub(super) enum Offer {
 
 /// A rank's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct SegmentWish {
     pub(super) kind: SegmentKind,
     pub(super) offer: Offer,
     pub(super) control_len: u64,
     pub(super) data_len: u64,
     pub(super) data_align: u64,
-    pub(super) control: Option<Place>,
+    pub(super) control: Option<ArenaPlace>,
     /// Nowhere when there are no bytes, or given ones that others cannot map.
-    pub(super) data: Option<Place>,
+    pub(super) data: Option<ArenaPlace>,
     /// Whether some of the ranks have not mapped the rank's arenas.
     pub(super) is_news: bool,
 }
 
-impl Place {
+impl ArenaPlace {
     pub(super) fn new(arena: &Arc<Arena>, offset: u64) -> Self {
         let (number, len, is_kept) = (arena.number, arena.memory.len(), arena.is_kept);
         Self { arena: ArenaName { number, len, is_kept }, offset }
@@ -60,7 +60,7 @@ const PLACE_LEN: usize = 5;
 /// Numbers of a wish.
 const LEN: usize = 6 + 2 * PLACE_LEN;
 
-impl Wish {
+impl SegmentWish {
     /// Whether the rank's data cannot be shared, but its control memory can.
     pub(super) fn keeps_data(&self) -> bool {
         self.kind == SegmentKind::Control
@@ -83,7 +83,7 @@ impl Wish {
             self.is_news.into(),
         ];
         for place in [self.control, self.data] {
-            numbers.extend(place.map_or([0; PLACE_LEN], |Place { arena, offset }| {
+            numbers.extend(place.map_or([0; PLACE_LEN], |ArenaPlace { arena, offset }| {
                 [1, arena.number, arena.len, arena.is_kept.into(), offset]
             }));
         }
@@ -99,7 +99,7 @@ impl Wish {
         let (head, places) = numbers.split_at(LEN - 2 * PLACE_LEN);
         let place = |numbers: &[u64]| {
             let arena = ArenaName { number: numbers[1], len: numbers[2], is_kept: numbers[3] != 0 };
-            (numbers[0] != 0).then_some(Place { arena, offset: numbers[4] })
+            (numbers[0] != 0).then_some(ArenaPlace { arena, offset: numbers[4] })
         };
         Some(Self {
             kind: *KINDS.get(usize::try_from(head[0]).ok()?)?,
@@ -122,18 +122,26 @@ mod tests {
     fn wishes_survive_their_wire_form_and_nothing_else_is_one() {
         for (kind, offer) in KINDS.into_iter().flat_map(|kind| OFFERS.map(|offer| (kind, offer))) {
             let arena = ArenaName { number: 7, len: 1 << 40, is_kept: offer == Offer::Ready };
-            let control = Some(Place { arena, offset: 64 });
+            let control = Some(ArenaPlace { arena, offset: 64 });
             let (control_len, data_len, data_align) = (1, 2, 4096);
-            let wish =
-                Wish { kind, offer, control_len, data_len, data_align, control, data: None, is_news: true };
+            let wish = SegmentWish {
+                kind,
+                offer,
+                control_len,
+                data_len,
+                data_align,
+                control,
+                data: None,
+                is_news: true,
+            };
             let bytes = wish.emit();
-            assert_eq!(Wish::parse(&bytes), Some(wish));
+            assert_eq!(SegmentWish::parse(&bytes), Some(wish));
             for len in 0..bytes.len() {
-                assert_eq!(Wish::parse(&bytes[..len]), None);
+                assert_eq!(SegmentWish::parse(&bytes[..len]), None);
             }
             let mut damaged = bytes;
             damaged[7] = 1;
-            assert_eq!(Wish::parse(&damaged), None);
+            assert_eq!(SegmentWish::parse(&damaged), None);
         }
     }
 }

@@ -15,13 +15,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
 /// An agreement for the flags of the remote group.
-struct Flags {
+struct RemoteFlagAgreement {
     agreeing: Agreeing,
     remote: usize,
 }
 
 /// The making of an intercommunicator of the living ranks, under way.
-struct Shrinking {
+struct IntercommunicatorShrinking {
     runtime: Weak<Runtime>,
     agreeing: Agreeing,
     sides: Sides,
@@ -41,7 +41,8 @@ impl Intercommunicator {
     pub fn begin_agree(&self, flags: u32) -> CollectiveRequest<Agreed> {
         let local = u32::from(!self.is_first());
         let agreeing = self.vote(|at| if at == local { flags } else { u32::MAX }, 0);
-        self.runtime().begin("comm_agree", Flags { agreeing, remote: usize::from(self.is_first()) })
+        self.runtime()
+            .begin("comm_agree", RemoteFlagAgreement { agreeing, remote: usize::from(self.is_first()) })
     }
 
     /// Makes an intercommunicator of the living ranks of both groups, in their order here; `None` when one of
@@ -57,7 +58,8 @@ impl Intercommunicator {
     pub fn begin_shrink(&self) -> CollectiveRequest<Option<Self>> {
         let agreeing = self.vote(|_| 0, propose(self.runtime()));
         let runtime = Arc::downgrade(self.runtime());
-        self.runtime().begin("comm_shrink", Shrinking { runtime, agreeing, sides: self.sides() })
+        self.runtime()
+            .begin("comm_shrink", IntercommunicatorShrinking { runtime, agreeing, sides: self.sides() })
     }
 
     fn vote(&self, flags: impl Fn(u32) -> u32, context: u64) -> Agreeing {
@@ -67,7 +69,7 @@ impl Intercommunicator {
     }
 }
 
-impl Machine for Flags {
+impl Machine for RemoteFlagAgreement {
     type Output = Agreed;
 
     fn step(&mut self) -> Result<Option<Agreed>> {
@@ -81,7 +83,7 @@ impl Machine for Flags {
     }
 }
 
-impl Machine for Shrinking {
+impl Machine for IntercommunicatorShrinking {
     type Output = Option<Intercommunicator>;
 
     fn step(&mut self) -> Result<Option<Self::Output>> {

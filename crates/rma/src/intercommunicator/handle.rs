@@ -1,7 +1,7 @@
 //! What an intercommunicator is: two groups, and a context.
 
-use crate::collective::{Link, Numbers, PersistentStart};
-use crate::communicator::{Communicator, Made};
+use crate::collective::{CollectiveNumbers, Link, PersistentStart};
+use crate::communicator::{Communicator, Created};
 use crate::group::{Comparison, Group};
 use crate::message::{Making, Plane, Scope};
 use crate::runtime::Runtime;
@@ -20,7 +20,7 @@ pub struct Intercommunicator {
     /// Both groups, the first one first: the ranks of collectives.
     both: host::Group,
     is_first: bool,
-    numbers: Numbers,
+    numbers: CollectiveNumbers,
     /// Ballots of agreements begun so far.
     pub(super) agreements: AtomicU64,
     /// The remote group's part of its making, if the groups made it each for itself.
@@ -54,7 +54,7 @@ impl Intercommunicator {
             |group: &Group| group.rank(me).map(|rank| group.with_context(context, rank)).ok_or_else(outside);
         let (local, both) = (known(&local)?, known(&both)?);
         runtime.messenger.open(&both);
-        let (numbers, agreements) = (Numbers::default(), AtomicU64::new(0));
+        let (numbers, agreements) = (CollectiveNumbers::default(), AtomicU64::new(0));
         Ok(Self { runtime, local, remote, both, is_first, numbers, agreements, beside: None })
     }
 
@@ -194,7 +194,7 @@ impl Intercommunicator {
     }
 }
 
-impl Made for Intercommunicator {
+impl Created for Intercommunicator {
     fn made(&self) -> Option<u64> {
         Some(self.context())
     }

@@ -8,7 +8,7 @@
 
 use super::handle::{Intercommunicator, Sides};
 use crate::collective::{AllGather, Broadcast, Link, Machine, Mapped, Swap, Then, join, split};
-use crate::communicator::{Creation, Wish, accept, has_ended};
+use crate::communicator::{Creation, SplitWish, accept, has_ended};
 use crate::group::Group;
 use rma_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl Intercommunicator {
     /// # Errors
     /// `MPI_ERR_OTHER` when a rank has refused ([`Intercommunicator::refuse_split`]); when a rank is lost.
     pub fn split(&self, color: Option<u32>, key: i64) -> Result<Option<Self>> {
-        self.split_by("comm_split", Wish::of(self.runtime(), color, key))
+        self.split_by("comm_split", SplitWish::of(self.runtime(), color, key))
     }
 
     /// Makes an intercommunicator for each node, of the ranks of both groups that can share memory there
@@ -33,7 +33,7 @@ impl Intercommunicator {
     pub fn split_by_node(&self, key: Option<i64>) -> Result<Option<Self>> {
         // The ranks of both groups have one numbering, so one number names the node on both sides.
         let node = key.and_then(|_| self.runtime().first_here(&self.both()));
-        self.split_by("comm_split_type", Wish::of(self.runtime(), node, key.unwrap_or_default()))
+        self.split_by("comm_split_type", SplitWish::of(self.runtime(), node, key.unwrap_or_default()))
     }
 
     /// Makes an intercommunicator of a part of each group: all ranks of a group name the same part of it. Ranks that are in
@@ -48,29 +48,29 @@ impl Intercommunicator {
             return Err(self.refuse_split(Error::new(ErrorClass::Group, CALL, cause)));
         }
         let place = group.rank(self.runtime().me);
-        self.split_by(CALL, Wish::of(self.runtime(), place.map(|_| 0), place.unwrap_or_default().into()))
+        self.split_by(CALL, SplitWish::of(self.runtime(), place.map(|_| 0), place.unwrap_or_default().into()))
     }
 
     /// Takes part in a split with arguments that the caller has found wrong, so that the other ranks get an error and do not
     /// wait; gives the error to report here: `fault`, or what kept this rank from taking part.
     pub fn refuse_split(&self, fault: Error) -> Error {
         const CALL: &str = "comm_split";
-        match self.split_by(CALL, Wish::refused(self.runtime())) {
+        match self.split_by(CALL, SplitWish::refused(self.runtime())) {
             Err(error) if error.class() != ErrorClass::Other => error,
             _ => fault.in_call(CALL),
         }
     }
 
-    fn split_by(&self, call: &'static str, mine: Wish) -> Result<Option<Self>> {
+    fn split_by(&self, call: &'static str, mine: SplitWish) -> Result<Option<Self>> {
         let link = self.link();
         let wishes = self.wishes(&link, call, mine);
         let (runtime, sides) = (Arc::downgrade(self.runtime()), self.sides());
         let maker = if call == "comm_split_type" { "MPI_Comm_split_type" } else { "MPI_Comm_split" };
-        let choose = move |wishes: [Vec<Wish>; 2]| {
-            Wish::none_refused(&wishes[0], call, "")?;
-            Wish::none_refused(&wishes[1], call, " of the remote group")?;
+        let choose = move |wishes: [Vec<SplitWish>; 2]| {
+            SplitWish::none_refused(&wishes[0], call, "")?;
+            SplitWish::none_refused(&wishes[1], call, " of the remote group")?;
             let Some(color) = mine.color() else { return Ok(None) };
-            let [ours, theirs] = wishes.each_ref().map(|wishes| Wish::chosen(wishes, color));
+            let [ours, theirs] = wishes.each_ref().map(|wishes| SplitWish::chosen(wishes, color));
             let [Some(our_first), Some(their_first)] = [ours.first(), theirs.first()] else {
                 return Ok(None);
             };
@@ -93,8 +93,8 @@ impl Intercommunicator {
         &self,
         link: &Link,
         call: &'static str,
-        mine: Wish,
-    ) -> impl Machine<Output = [Vec<Wish>; 2]> + Send + use<> + 'static {
+        mine: SplitWish,
+    ) -> impl Machine<Output = [Vec<SplitWish>; 2]> + Send + use<> + 'static {
         let partner = self.partner();
         let (first, last, link) = (self.local(link, 0), self.local(link, 2), link.step(1));
         let (size, remote_size) = (self.size(), self.remote().size());
@@ -105,7 +105,10 @@ impl Intercommunicator {
             Ok(Mapped::new(exchanged, move |theirs: Vec<u8>| Ok([ours.clone(), theirs])))
         });
         let parse = move |blocks: &[u8], count| {
-            split(blocks, count)?.iter().map(|block| Wish::parse(block, call)).collect::<Result<Vec<_>>>()
+            split(blocks, count)?
+                .iter()
+                .map(|block| SplitWish::parse(block, call))
+                .collect::<Result<Vec<_>>>()
         };
         Mapped::new(both, move |[ours, theirs]: [Vec<u8>; 2]| {
             Ok([parse(&ours, size)?, parse(&theirs, remote_size)?])

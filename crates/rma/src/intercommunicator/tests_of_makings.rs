@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::collective::{AllGather, Barrier, drive};
-use crate::communicator::Made;
+use crate::communicator::Created;
 use crate::elements::{as_bytes, from_bytes};
 use crate::message::{Ballot, MessageConfig, Messenger, Scope};
 use crate::testing::{Dice, Net};
@@ -49,7 +49,7 @@ struct Named {
     beside: Option<(Making, Vec<Peer>)>,
 }
 
-impl Made for Named {
+impl Created for Named {
     fn made(&self) -> Option<u64> {
         Some(self.context)
     }

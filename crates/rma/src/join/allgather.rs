@@ -12,7 +12,7 @@ use std::fmt;
 use std::io;
 
 /// Gives this rank's bytes to all ranks, and answers those of all in rank order; of any lengths.
-type Gather = Box<dyn Fn(&[u8]) -> io::Result<Vec<Vec<u8>>> + Send + Sync>;
+type GatherFunction = Box<dyn Fn(&[u8]) -> io::Result<Vec<Vec<u8>>> + Send + Sync>;
 type OnAbort = Box<dyn Fn(i32) + Send + Sync>;
 
 /// A [`Start`] for a runtime that has an allgather between its processes.
@@ -36,13 +36,13 @@ pub struct Allgather {
     rank: u32,
     size: u32,
     job: String,
-    gather: Gather,
+    gather: GatherFunction,
     on_abort: Option<OnAbort>,
-    values: Mutex<Values>,
+    values: Mutex<KeyValues>,
 }
 
 #[derive(Debug, Default)]
-struct Values {
+struct KeyValues {
     /// Put by this rank since the last fence.
     own: Draft,
     known: HashMap<(u32, String), String>,

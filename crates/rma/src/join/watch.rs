@@ -15,10 +15,10 @@ use std::thread::{Builder, JoinHandle};
 
 /// The thread, which ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Notices(Option<Running>);
+pub(crate) struct Notices(Option<WatchThread>);
 
 #[derive(Debug)]
-struct Running {
+struct WatchThread {
     thread: JoinHandle<()>,
     /// Becomes readable when the thread is to end.
     end: Arc<OwnedFd>,
@@ -34,7 +34,7 @@ pub(crate) fn watch(start: &Arc<dyn Start>, on_notice: OnNotice) -> Result<(bool
 }
 
 /// Starts the thread, if the system has what it needs.
-fn read(start: &Arc<dyn Start>, descriptor: Arc<OwnedFd>) -> Option<Running> {
+fn read(start: &Arc<dyn Start>, descriptor: Arc<OwnedFd>) -> Option<WatchThread> {
     let end = eventfd(0, EventfdFlags::CLOEXEC).map_err(io::Error::from).and_then(above_streams);
     let end = Arc::new(end.ok()?);
     let (start, ends) = (Arc::downgrade(start), Arc::clone(&end));
@@ -47,7 +47,7 @@ fn read(start: &Arc<dyn Start>, descriptor: Arc<OwnedFd>) -> Option<Running> {
         }
     };
     let thread = with_signals_blocked(|| Builder::new().name("rma-notices".to_owned()).spawn(reads));
-    Some(Running { thread: thread.ok()?, end })
+    Some(WatchThread { thread: thread.ok()?, end })
 }
 
 /// Sleeps until there is something to read; `false` when nothing is to be read any more.
@@ -63,7 +63,7 @@ fn await_bytes(descriptor: &OwnedFd, end: &OwnedFd) -> bool {
 
 impl Drop for Notices {
     fn drop(&mut self) {
-        let Some(Running { thread, end }) = self.0.take() else { return };
+        let Some(WatchThread { thread, end }) = self.0.take() else { return };
         if fork::is_child() {
             // The thread is the parent's, which shares what would end it.
             std::mem::forget((thread, end));

@@ -21,7 +21,7 @@ const DYING_LIMIT: Duration = Duration::from_secs(4);
 /// What is known of the failures of a job.
 #[derive(Debug)]
 pub(super) struct Blame {
-    ranks: Vec<Record>,
+    ranks: Vec<RankRecord>,
     /// Ranks that wait for another one that has left, and that one.
     left: Vec<(usize, usize)>,
     /// Ranks that have failed, the first one first.
@@ -32,7 +32,7 @@ pub(super) struct Blame {
 
 /// What is known of one rank.
 #[derive(Clone, Debug, Default)]
-struct Record {
+struct RankRecord {
     /// The ranks that it has found lost, in order.
     lost: Vec<usize>,
     failure: Option<Failure>,
@@ -58,7 +58,7 @@ pub(super) enum Verdict {
 impl Blame {
     pub(super) fn new(ranks: u32) -> Self {
         Self {
-            ranks: vec![Record::default(); ranks as usize],
+            ranks: vec![RankRecord::default(); ranks as usize],
             left: Vec::new(),
             order: Vec::new(),
             since: None,
@@ -197,7 +197,7 @@ impl Blame {
 
     /// The ranks that a rank has found lost; if it cannot name any, those that others have found lost.
     fn suspects(&self, rank: usize) -> impl Iterator<Item = &usize> + Clone {
-        let Record { lost, follows_a_loss, .. } = &self.ranks[rank];
+        let RankRecord { lost, follows_a_loss, .. } = &self.ranks[rank];
         let of_others = if lost.is_empty() && *follows_a_loss { &self.ranks[..] } else { &[] };
         lost.iter()
             .chain(of_others.iter().flat_map(|record| &record.lost))
@@ -220,7 +220,7 @@ impl Blame {
         // It may not have heard of the death that has failed it.
         let is_better = |other: &&usize| {
             let is_enough = self.failure(**other).is_some_and(|f| f.is_cause() || record.follows_a_loss);
-            let Record { lost, follows_a_loss, .. } = &self.ranks[**other];
+            let RankRecord { lost, follows_a_loss, .. } = &self.ranks[**other];
             **other != rank && is_enough && lost.is_empty() && !follows_a_loss
         };
         if let Some(other) = self.order.iter().find(is_better) {
@@ -234,7 +234,9 @@ impl Blame {
         let is_another_dying = (0..self.ranks.len()).any(|other| other != rank && is_dying(other));
         let limit = match record {
             _ if is_another_dying => DYING_LIMIT,
-            Record { is_about_to_end: true, .. } | Record { follows_a_loss: true, .. } => SUSPECT_LIMIT,
+            RankRecord { is_about_to_end: true, .. } | RankRecord { follows_a_loss: true, .. } => {
+                SUSPECT_LIMIT
+            }
             _ => SETTLE,
         };
         if now < since + limit { Verdict::Later(since + limit) } else { Verdict::Rank(rank) }

@@ -4,7 +4,7 @@
 //! else; a rank dies with the launcher (parent death signal, and the guard for what the rank starts itself).
 
 use super::options::Program;
-use super::start_error::{NULL, StartError, Step};
+use super::start_error::{NULL, StartError, StartStep};
 use super::stragglers::{MARK, Mark};
 use crate::config::DEMO_TERMINAL;
 use mio::net::UnixStream;
@@ -37,7 +37,7 @@ pub(super) struct Template<'a> {
 
 /// A started rank and the launcher's ends of its streams, all nonblocking.
 #[derive(Debug)]
-pub(super) struct Started {
+pub(super) struct StartedRank {
     pub(super) child: Child,
     /// Becomes readable when the process ends.
     pub(super) pidfd: OwnedFd,
@@ -52,7 +52,7 @@ const FOREIGN: [&str; 4] = ["PMI_PORT", "PMI_ID", "PMI_JOBID", "PMI_SPAWNED"];
 
 impl Template<'_> {
     /// Starts one rank, which has this place among those of its host.
-    pub(super) fn start(&self, rank: u32, place: u32) -> Result<Started, StartError> {
+    pub(super) fn start(&self, rank: u32, place: u32) -> Result<StartedRank, StartError> {
         let size = self.size;
         self.try_start(rank, place).map_err(|(step, cause)| StartError { rank, size, step, cause })
     }
@@ -63,8 +63,8 @@ impl Template<'_> {
         (program, arguments)
     }
 
-    fn try_start(&self, rank: u32, place: u32) -> Result<Started, (Step, io::Error)> {
-        let (ours, theirs) = pair().map_err(|cause| (Step::Descriptors, cause))?;
+    fn try_start(&self, rank: u32, place: u32) -> Result<StartedRank, (StartStep, io::Error)> {
+        let (ours, theirs) = pair().map_err(|cause| (StartStep::Descriptors, cause))?;
         let (program, arguments) = self.words();
         let mut command = Command::new(program);
         if let Some(base) = self.base {
@@ -83,7 +83,7 @@ impl Template<'_> {
                 0 if self.pipe_stdin => Stdio::piped(),
                 0 => Stdio::inherit(),
                 // Not by the standard library, which would not say what is missing.
-                _ => File::open(NULL).map_err(|cause| (Step::Null, cause))?.into(),
+                _ => File::open(NULL).map_err(|cause| (StartStep::Null, cause))?.into(),
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -110,7 +110,7 @@ impl Template<'_> {
             });
         }
         let mut child = command.spawn().map_err(|cause| {
-            (Step::of_spawn(&cause, program.to_owned(), self.program.wdir.as_deref()), cause)
+            (StartStep::of_spawn(&cause, program.to_owned(), self.program.wdir.as_deref()), cause)
         })?;
         drop(theirs);
         Self::take_streams(&mut child, ours).map(|rest| rest(child))
@@ -119,7 +119,7 @@ impl Template<'_> {
     fn take_streams(
         child: &mut Child,
         pmi: std::os::unix::net::UnixStream,
-    ) -> Result<impl FnOnce(Child) -> Started + use<>, (Step, io::Error)> {
+    ) -> Result<impl FnOnce(Child) -> StartedRank + use<>, (StartStep, io::Error)> {
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             unreachable!("both were asked to be pipes above");
         };
@@ -129,12 +129,12 @@ impl Template<'_> {
             .set_nonblocking(true)
             .and_then(|()| stderr.set_nonblocking(true))
             .and_then(|()| stdin.iter().try_for_each(|stdin| stdin.set_nonblocking(true)))
-            .map_err(|cause| (Step::Descriptors, cause))?;
+            .map_err(|cause| (StartStep::Descriptors, cause))?;
         let pid = Pid::from_child(child);
         let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
-            .map_err(|cause| (Step::Watch, cause.into()))?;
+            .map_err(|cause| (StartStep::Watch, cause.into()))?;
         let pmi = UnixStream::from_std(pmi);
-        Ok(move |child| Started { child, pidfd, pmi, stdout, stderr, stdin })
+        Ok(move |child| StartedRank { child, pidfd, pmi, stdout, stderr, stdin })
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) const CANNOT_WRITE: u8 = 74;
 
 /// Where a job is.
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum JobState {
     /// Nothing has happened that ends it.
     Running,
     /// The ranks have been asked to end, or been killed.
@@ -48,15 +48,16 @@ impl Job {
         self.signal(if again { Signal::KILL } else { signal });
         if by_grace || again {
             self.signal(Signal::CONT); // a stopped process takes no other signal
-            if !matches!(self.state, State::Ending { .. }) {
-                self.state = State::Ending { kill_at: Some(grace_ends), give_up_at: grace_ends + KILL_LIMIT };
+            if !matches!(self.state, JobState::Ending { .. }) {
+                self.state =
+                    JobState::Ending { kill_at: Some(grace_ends), give_up_at: grace_ends + KILL_LIMIT };
             }
         }
     }
 
     /// Whether failures of ranks end nothing but these ranks.
     pub(super) fn goes_on(&self) -> bool {
-        self.options.on_failure == OnFailure::Continue && matches!(self.state, State::Running)
+        self.options.on_failure == OnFailure::Continue && matches!(self.state, JobState::Running)
     }
 
     /// Whether a rank that ends now does so because the launcher was asked to end the job.
@@ -68,7 +69,7 @@ impl Job {
     pub(super) fn judge(&mut self, now: Instant) {
         self.judge_at = None;
         let has_to_end = self.must_end || self.options.on_failure == OnFailure::End;
-        if !has_to_end || matches!(self.state, State::Ending { .. }) {
+        if !has_to_end || matches!(self.state, JobState::Ending { .. }) {
             return;
         }
         if self.is_wished(now) && !self.blame.failed_ranks().is_empty() {
@@ -108,7 +109,7 @@ impl Job {
     pub(super) fn conclude(&mut self) {
         self.conclude_failures();
         let is_well = self.wish.is_none() && self.blame.failed_ranks().is_empty();
-        if is_well && matches!(self.state, State::Running) {
+        if is_well && matches!(self.state, JobState::Running) {
             self.tell_cuts();
         }
     }
@@ -135,7 +136,7 @@ impl Job {
             self.exit_code = 128 + number as u8;
             return;
         }
-        if let State::Running = self.state
+        if let JobState::Running = self.state
             && let Verdict::Rank(first) = self.verdict(Instant::now() + ANY_TIME)
         {
             self.report(first);
@@ -196,7 +197,7 @@ impl Job {
 
     pub(super) fn ask_to_end(&mut self) {
         let kill_at = Instant::now() + Duration::from_secs(self.options.grace);
-        self.state = State::Ending { kill_at: Some(kill_at), give_up_at: kill_at + KILL_LIMIT };
+        self.state = JobState::Ending { kill_at: Some(kill_at), give_up_at: kill_at + KILL_LIMIT };
         self.signal(Signal::TERM);
         self.signal(Signal::CONT); // a stopped process takes no other signal
     }

@@ -8,7 +8,7 @@
 //! something before the proxy starts is the error that people see.
 
 use super::options::{BindTo, Program};
-use super::rank::Source;
+use super::rank::RankSource;
 use super::waits::processes::Process as Activity;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -31,7 +31,7 @@ pub(super) enum Frame {
 
     // From the launcher.
     /// What to start; the first.
-    Start(Box<Start>),
+    Start(Box<ProxyStart>),
     /// Answers of PMI for a rank.
     Answers { rank: u32, bytes: Vec<u8> },
     /// Standard input for rank 0.
@@ -39,9 +39,9 @@ pub(super) enum Frame {
     /// It ends.
     InputEnd,
     /// So many bytes of an output stream are passed on, and as many may come.
-    Took { source: Source, bytes: u32 },
+    Took { source: RankSource, bytes: u32 },
     /// This stream of the rank has no reader any more.
-    Close { rank: u32, source: Source },
+    Close { rank: u32, source: RankSource },
     /// A signal for all ranks.
     Signal(u32),
     /// The launcher says nothing until it says something: it is stopped.
@@ -63,9 +63,9 @@ pub(super) enum Frame {
     /// A rank does not read what it has asked for.
     Deaf { rank: u32 },
     /// Output of a rank.
-    Output { rank: u32, source: Source, bytes: Vec<u8> },
+    Output { rank: u32, source: RankSource, bytes: Vec<u8> },
     /// An output stream of a rank has ended.
-    OutputEnd { rank: u32, source: Source },
+    OutputEnd { rank: u32, source: RankSource },
     /// A rank's process has ended, with a status as wait(2) has it.
     Exited { rank: u32, status: u32 },
     /// So many bytes of the input have been passed on, and as many may come.
@@ -78,7 +78,7 @@ pub(super) enum Frame {
 
 /// What a proxy has to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Start {
+pub(super) struct ProxyStart {
     pub(super) version: u32,
     /// Ranks of the whole job.
     pub(super) size: u32,
@@ -155,7 +155,7 @@ impl Frame {
     pub(super) fn emit(&self, to: &mut Vec<u8>) {
         let at = to.len();
         to.extend_from_slice(&[0; 4]);
-        let mut fields = Fields(to);
+        let mut fields = FrameFields(to);
         match self {
             Self::Beat => fields.kind(0),
             Self::Start(start) => fields.kind(1).start(start),
@@ -224,9 +224,9 @@ impl Frame {
 }
 
 /// Fields to write.
-struct Fields<'a>(&'a mut Vec<u8>);
+struct FrameFields<'a>(&'a mut Vec<u8>);
 
-impl Fields<'_> {
+impl FrameFields<'_> {
     fn kind(&mut self, kind: u8) -> &mut Self {
         self.rest(&[kind])
     }
@@ -240,8 +240,8 @@ impl Fields<'_> {
         self.rest(&number.to_le_bytes())
     }
 
-    fn source(&mut self, source: Source) -> &mut Self {
-        self.number(u32::from(source == Source::Stderr))
+    fn source(&mut self, source: RankSource) -> &mut Self {
+        self.number(u32::from(source == RankSource::Stderr))
     }
 
     fn text(&mut self, text: &OsStr) -> &mut Self {
@@ -260,8 +260,8 @@ impl Fields<'_> {
         self
     }
 
-    fn start(&mut self, start: &Start) -> &mut Self {
-        fn pair<T: AsRef<OsStr>>(fields: &mut Fields<'_>, (name, value): &(T, T)) {
+    fn start(&mut self, start: &ProxyStart) -> &mut Self {
+        fn pair<T: AsRef<OsStr>>(fields: &mut FrameFields<'_>, (name, value): &(T, T)) {
             fields.text(name.as_ref()).text(value.as_ref());
         }
         let bind_to = match start.bind_to {
@@ -294,10 +294,10 @@ impl Cursor<'_> {
         std::mem::take(&mut self.0).to_vec()
     }
 
-    fn source(&mut self) -> Option<Source> {
+    fn source(&mut self) -> Option<RankSource> {
         match self.number()? {
-            0 => Some(Source::Stdout),
-            1 => Some(Source::Stderr),
+            0 => Some(RankSource::Stdout),
+            1 => Some(RankSource::Stderr),
             _ => None,
         }
     }
@@ -315,9 +315,9 @@ impl Cursor<'_> {
         (0..count).map(|_| parse(self)).collect()
     }
 
-    fn start(&mut self) -> Option<Start> {
+    fn start(&mut self) -> Option<ProxyStart> {
         let text = |from: &mut Self| from.text()?.into_string().ok();
-        Some(Start {
+        Some(ProxyStart {
             version: self.number()?,
             size: self.number()?,
             directory: self.text()?.into(),
@@ -348,14 +348,14 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Frame> {
-        let (rank, source, bytes) = (7, Source::Stderr, b"cmd=x\n".to_vec());
+        let (rank, source, bytes) = (7, RankSource::Stderr, b"cmd=x\n".to_vec());
         let program = Program {
             ranks: 1,
             variables: vec![("A".into(), "b c".into())],
             wdir: Some("/tmp".into()),
             command: vec!["a".into(), OsString::from_vec(vec![0xff])],
         };
-        let start = Start {
+        let start = ProxyStart {
             version: VERSION,
             size: 3,
             directory: "/".into(),
@@ -383,7 +383,7 @@ mod tests {
             Frame::Said { rank, bytes: bytes.clone() },
             Frame::HungUp { rank },
             Frame::Deaf { rank },
-            Frame::Output { rank, source: Source::Stdout, bytes },
+            Frame::Output { rank, source: RankSource::Stdout, bytes },
             Frame::OutputEnd { rank, source },
             Frame::Exited { rank, status: 9 },
             Frame::InputTook(4),

@@ -5,17 +5,17 @@
 
 use super::blame::Blame;
 use super::cuts::Cuts;
-use super::ending::{CANNOT_WRITE, State};
+use super::ending::{CANNOT_WRITE, JobState};
 use super::guard::{Guard, reap_adopted};
 use super::options::{OnFailure, Options};
 use super::outcome::Failure;
 use super::output::{Output, copy_of};
-use super::plan::Plan;
+use super::plan::LaunchPlan;
 use super::proxy;
-use super::rank::{More, Rank, Source, deaf};
+use super::rank::{More, Rank, RankSource, deaf};
 use super::remote::{Remote, host_of};
 use super::settings::refusals;
-use super::signals::{Signals, Wish, stop_here};
+use super::signals::{SignalWish, Signals, stop_here};
 use super::start_error::{descriptors_for, explain};
 use super::stdin::Forward;
 use super::stragglers::{self, Mark};
@@ -46,7 +46,7 @@ pub(super) const SYSTEM_ERROR: u8 = 71;
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) options: Options,
-    pub(super) plan: Plan,
+    pub(super) plan: LaunchPlan,
     pub(super) poll: Poll,
     pub(super) guard: Guard,
     pub(super) mark: Mark,
@@ -60,9 +60,9 @@ pub(super) struct Job {
     pub(super) stdin: Option<Forward>,
     pub(super) stdout: Output,
     pub(super) stderr: Output,
-    pub(super) ready: VecDeque<(usize, Source)>,
-    stalled: Vec<(usize, Source)>,
-    pub(super) state: State,
+    pub(super) ready: VecDeque<(usize, RankSource)>,
+    stalled: Vec<(usize, RankSource)>,
+    pub(super) state: JobState,
     ends_at: Option<Instant>,
     pub(super) blame: Blame,
     pub(super) cuts: Cuts,
@@ -102,7 +102,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         refusals.iter().for_each(|refusal| eprintln!("rmarun: {refusal}"));
         return ExitCode::from(USAGE);
     }
-    let plan = match Plan::of(&mut options, &Configuration::of_environment) {
+    let plan = match LaunchPlan::of(&mut options, &Configuration::of_environment) {
         Ok(plan) => plan,
         Err(why) => {
             eprintln!("rmarun: {why}");
@@ -133,7 +133,7 @@ fn print(lines: &[String]) -> ExitCode {
 }
 
 impl Job {
-    fn run(options: Options, plan: Plan) -> io::Result<u8> {
+    fn run(options: Options, plan: LaunchPlan) -> io::Result<u8> {
         let ranks = options.ranks();
         raise_limit(descriptors_for(ranks));
         let mark = Mark::new()?;
@@ -167,7 +167,7 @@ impl Job {
             stderr,
             ready: VecDeque::new(),
             stalled: Vec::new(),
-            state: State::Running,
+            state: JobState::Running,
             ends_at,
             blame: Blame::new(ranks),
             cuts: Cuts::default(),
@@ -211,7 +211,7 @@ impl Job {
             if self.is_refused {
                 return Ok(());
             }
-            if let State::Ending { give_up_at, .. } = self.state {
+            if let JobState::Ending { give_up_at, .. } = self.state {
                 self.leave_unreached_hosts();
                 if Instant::now() >= give_up_at {
                     self.give_up();
@@ -231,9 +231,9 @@ impl Job {
             SIGNALS => self.pass_on_signals(),
             STDIN => self.copy_stdin(),
             STDOUT | STDERR => {} // flushed in every step
-            token => match Source::of(token) {
-                Some((rank, Source::Exit)) => self.reap(rank as usize)?,
-                Some((rank, Source::Pmi)) => self.serve_pmi(rank as usize),
+            token => match RankSource::of(token) {
+                Some((rank, RankSource::Exit)) => self.reap(rank as usize)?,
+                Some((rank, RankSource::Pmi)) => self.serve_pmi(rank as usize),
                 Some((rank, source)) => self.ready.push_back((rank as usize, source)),
                 None => unreachable!("no source was registered with {token:?}"),
             },
@@ -250,8 +250,8 @@ impl Job {
     fn pass_on_signals(&mut self) {
         for (signal, wish) in self.signals.arrived() {
             match wish {
-                Wish::End { by_grace } => self.wish_end(signal, by_grace),
-                Wish::Stop => {
+                SignalWish::End { by_grace } => self.wish_end(signal, by_grace),
+                SignalWish::Stop => {
                     self.signal(signal);
                     self.be_silent();
                     stop_here();
@@ -259,8 +259,8 @@ impl Job {
                     self.signal(Signal::CONT);
                     self.copy_stdin();
                 }
-                Wish::Report => self.want_report(Reason::Signal, Instant::now()),
-                Wish::None => {
+                SignalWish::Report => self.want_report(Reason::Signal, Instant::now()),
+                SignalWish::None => {
                     self.signal(signal);
                     self.copy_stdin(); // perhaps in the foreground again
                 }
@@ -341,8 +341,8 @@ impl Job {
     /// A rank's process is over, or out of reach for ever.
     pub(super) fn has_ended(&mut self, rank: usize, failure: Option<Failure>) {
         self.reports.gone(rank as u32);
-        self.ranks[rank].pass_on_rest(Source::Stdout, &mut self.stdout);
-        self.ranks[rank].pass_on_rest(Source::Stderr, &mut self.stderr);
+        self.ranks[rank].pass_on_rest(RankSource::Stdout, &mut self.stdout);
+        self.ranks[rank].pass_on_rest(RankSource::Stderr, &mut self.stderr);
         let answers = self.server.gone(rank as u32);
         // A rank that does not read its answers is refused when it asks again.
         let _ = self.answer(answers);
@@ -369,7 +369,7 @@ impl Job {
     fn watch_the_clock(&mut self) {
         let now = Instant::now();
         match &mut self.state {
-            State::Ending { kill_at, .. } if kill_at.is_some_and(|at| now >= at) => {
+            JobState::Ending { kill_at, .. } if kill_at.is_some_and(|at| now >= at) => {
                 *kill_at = None;
                 self.signal(Signal::KILL);
             }
@@ -378,9 +378,9 @@ impl Job {
         if self.ends_at.is_some_and(|at| now >= at) {
             self.ends_at = None;
             match self.state {
-                State::Ending { .. } => {}
-                State::Running if self.server.has_listeners() => self.want_report(Reason::Timeout, now),
-                State::Running => self.time_out(),
+                JobState::Ending { .. } => {}
+                JobState::Running if self.server.has_listeners() => self.want_report(Reason::Timeout, now),
+                JobState::Running => self.time_out(),
             }
         }
     }
@@ -390,8 +390,8 @@ impl Job {
             return Some(Duration::ZERO);
         }
         let next = match &self.state {
-            State::Running => None,
-            State::Ending { kill_at, give_up_at } => Some(kill_at.unwrap_or(*give_up_at)),
+            JobState::Running => None,
+            JobState::Ending { kill_at, give_up_at } => Some(kill_at.unwrap_or(*give_up_at)),
         };
         let next = [next, self.ends_at, self.judge_at, self.reports.wakes_at(), self.hosts_wake_at()];
         let next = next.into_iter().flatten().min()?;
@@ -403,7 +403,7 @@ impl Job {
     fn pass_on_ready(&mut self) {
         for _ in 0..self.ready.len() {
             let Some((rank, source)) = self.ready.pop_front() else { break };
-            let output = if source == Source::Stdout { &mut self.stdout } else { &mut self.stderr };
+            let output = if source == RankSource::Stdout { &mut self.stdout } else { &mut self.stderr };
             if output.is_full() {
                 self.stalled.push((rank, source));
                 continue;
@@ -414,12 +414,12 @@ impl Job {
         }
         self.stdout.flush_some();
         self.stderr.flush_some();
-        if !matches!(self.state, State::Ending { .. }) && self.has_lost_output() {
+        if !matches!(self.state, JobState::Ending { .. }) && self.has_lost_output() {
             self.ask_to_end();
         }
         let (stdout, stderr) = (&self.stdout, &self.stderr);
-        let goes_on = |(_, source): &mut (usize, Source)| {
-            !(if *source == Source::Stdout { stdout } else { stderr }).is_full()
+        let goes_on = |(_, source): &mut (usize, RankSource)| {
+            !(if *source == RankSource::Stdout { stdout } else { stderr }).is_full()
         };
         self.ready.extend(self.stalled.extract_if(.., goes_on));
     }
@@ -434,10 +434,10 @@ impl Job {
         }
         self.close_hosts();
         for rank in &mut self.ranks {
-            rank.pass_on_rest(Source::Stdout, &mut self.stdout);
-            rank.finish(Source::Stdout, &mut self.stdout);
-            rank.pass_on_rest(Source::Stderr, &mut self.stderr);
-            rank.finish(Source::Stderr, &mut self.stderr);
+            rank.pass_on_rest(RankSource::Stdout, &mut self.stdout);
+            rank.finish(RankSource::Stdout, &mut self.stdout);
+            rank.pass_on_rest(RankSource::Stderr, &mut self.stderr);
+            rank.finish(RankSource::Stderr, &mut self.stderr);
         }
         self.gather_trace();
         self.stdout.flush_all();
@@ -448,7 +448,7 @@ impl Job {
     }
 }
 
-fn server(options: &Options, plan: &Plan) -> io::Result<Server> {
+fn server(options: &Options, plan: &LaunchPlan) -> io::Result<Server> {
     let size = options.ranks();
     let is_end = options.on_failure == OnFailure::End;
     let pairs = [

@@ -1,6 +1,6 @@
 //! From the ranks' output to the launcher's own: whole lines, any bytes, and never a blocking write while the job runs.
 //!
-//! [`Lines`] holds back what is not yet a whole line, one per rank and stream. [`Output`] is a standard
+//! [`OutputLines`] holds back what is not yet a whole line, one per rank and stream. [`Output`] is a standard
 //! stream of the launcher with a bounded queue: while it is full the ranks are not read, so a slow reader
 //! slows them down as it would without a launcher. A stream whose reader is gone is closed for the ranks too;
 //! one that cannot be written for another reason, as when the disk is full, keeps that reason.
@@ -21,7 +21,7 @@ const PIECE: usize = 4096;
 
 /// Cuts one stream of one rank into lines.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct OutputLines {
     held: Vec<u8>,
     tag: Option<String>,
     raw: bool,
@@ -41,7 +41,7 @@ pub(super) struct Output {
     open_line: Option<u32>,
 }
 
-impl Lines {
+impl OutputLines {
     /// Whole lines, each after `tag` if there is one.
     pub(super) fn whole(tag: Option<String>) -> Self {
         Self { held: Vec::new(), tag, raw: false }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn lines_of_ranks_never_share_a_line() {
         let text = collect(|output| {
-            let (mut a, mut b) = (Lines::whole(None), Lines::whole(None));
+            let (mut a, mut b) = (OutputLines::whole(None), OutputLines::whole(None));
             a.push(0, b"one ", output);
             b.push(1, b"two\nthr", output);
             a.push(0, b"line\n\n", output);
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn every_line_is_tagged_once() {
         let text = collect(|output| {
-            let mut lines = Lines::whole(Some("[3] ".to_owned()));
+            let mut lines = OutputLines::whole(Some("[3] ".to_owned()));
             for byte in b"a\nbc\n\nd" {
                 lines.push(3, &[*byte], output);
             }
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_single_writer_is_passed_on_at_once() {
         let text = collect(|output| {
-            let mut lines = Lines::raw();
+            let mut lines = OutputLines::raw();
             lines.push(0, b"name? ", output);
             assert!(!output.queue.is_empty());
             lines.push(0, b"x", output);
@@ -246,7 +246,7 @@ mod tests {
         let poll = mio::Poll::new().unwrap();
         let (reader, writer) = std::io::pipe().unwrap();
         let mut output = Output::new(writer.into(), poll.registry(), Token(0));
-        let mut lines = Lines::raw();
+        let mut lines = OutputLines::raw();
         lines.push(0, &vec![7; 3 * QUEUE_MAX], &mut output);
         output.flush_some();
         assert!(output.is_full() && !output.is_broken());
@@ -264,11 +264,11 @@ mod tests {
         let poll = mio::Poll::new().unwrap();
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let mut output = Output::new(full.into(), poll.registry(), Token(0));
-        Lines::raw().push(0, b"one", &mut output);
+        OutputLines::raw().push(0, b"one", &mut output);
         output.flush_some();
         assert_eq!(output.failure().unwrap().kind(), io::ErrorKind::StorageFull);
         assert!(!output.is_broken(), "its writers are not at fault");
-        Lines::raw().push(0, &vec![7; 2 * QUEUE_MAX], &mut output);
+        OutputLines::raw().push(0, &vec![7; 2 * QUEUE_MAX], &mut output);
         assert!(!output.is_full());
     }
 }

@@ -9,7 +9,7 @@ use crate::pmi::ProcessMapping;
 
 /// Where the ranks of a job go.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct LaunchPlan {
     pub(super) hosts: Vec<Host>,
     /// In rank order.
     pub(super) seats: Vec<Seat>,
@@ -18,7 +18,7 @@ pub(super) struct Plan {
     bind_to: BindTo,
 }
 
-impl Plan {
+impl LaunchPlan {
     /// Makes the plan, with the hosts of the allocation when the command line names none; gives the job as many ranks as there are
     /// slots when it does not say how many.
     ///
@@ -133,9 +133,9 @@ fn is_this_host(name: &str, own: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn plan(line: &str) -> Plan {
+    fn plan(line: &str) -> LaunchPlan {
         let mut options = Options::read(line.split(' ').map(Into::into)).unwrap();
-        Plan::of(&mut options, &|_| None).unwrap()
+        LaunchPlan::of(&mut options, &|_| None).unwrap()
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //!
 //! Everything here reads and writes what it can, and never waits.
 
-use super::child::Started;
+use super::child::StartedRank;
 use super::frames::Frame;
 use super::outbox::Outbox;
-use super::rank::{ANSWERS_MAX, Source, TURN};
+use super::rank::{ANSWERS_MAX, RankSource, TURN};
 use mio::net::UnixStream;
 use mio::unix::{SourceFd, pipe};
 use mio::{Interest, Registry, Token};
@@ -38,17 +38,22 @@ pub(super) struct Input {
 
 impl ProxiedRank {
     /// Takes over a started process; it is the one of this index.
-    pub(super) fn new(index: u32, number: u32, started: Started, registry: &Registry) -> io::Result<Self> {
-        let Started { child, pidfd, mut pmi, mut stdout, mut stderr, stdin: _ } = started;
+    pub(super) fn new(
+        index: u32,
+        number: u32,
+        started: StartedRank,
+        registry: &Registry,
+    ) -> io::Result<Self> {
+        let StartedRank { child, pidfd, mut pmi, mut stdout, mut stderr, stdin: _ } = started;
         let both = Interest::READABLE | Interest::WRITABLE;
         registry.register(
             &mut SourceFd(&pidfd.as_raw_fd()),
-            Source::Exit.token(index),
+            RankSource::Exit.token(index),
             Interest::READABLE,
         )?;
-        registry.register(&mut pmi, Source::Pmi.token(index), both)?;
-        registry.register(&mut stdout, Source::Stdout.token(index), Interest::READABLE)?;
-        registry.register(&mut stderr, Source::Stderr.token(index), Interest::READABLE)?;
+        registry.register(&mut pmi, RankSource::Pmi.token(index), both)?;
+        registry.register(&mut stdout, RankSource::Stdout.token(index), Interest::READABLE)?;
+        registry.register(&mut stderr, RankSource::Stderr.token(index), Interest::READABLE)?;
         let streams = [Some(stdout), Some(stderr)];
         Ok(Self { number, child, pidfd, pmi: Some(pmi), answers: Vec::new(), streams, has_exited: false })
     }
@@ -115,9 +120,9 @@ impl ProxiedRank {
     }
 
     /// Passes on one turn of an output stream, of `most` bytes; says how many, or none when there is nothing now.
-    pub(super) fn pass_on(&mut self, source: Source, most: usize, outbox: &Outbox) -> Option<usize> {
+    pub(super) fn pass_on(&mut self, source: RankSource, most: usize, outbox: &Outbox) -> Option<usize> {
         let (rank, mut buffer) = (self.number, [0u8; TURN]);
-        let stream = &mut self.streams[usize::from(source == Source::Stderr)];
+        let stream = &mut self.streams[usize::from(source == RankSource::Stderr)];
         loop {
             match stream.as_mut()?.read(&mut buffer[..most.min(TURN)]) {
                 Ok(count @ 1..) => {
@@ -138,13 +143,13 @@ impl ProxiedRank {
     pub(super) fn pass_on_rest(&mut self, outbox: &Outbox) -> [usize; 2] {
         /// A pipe holds no more than this (`fs.pipe-max-size`).
         const TURNS: usize = (1 << 20) / TURN + 1;
-        [Source::Stdout, Source::Stderr]
+        [RankSource::Stdout, RankSource::Stderr]
             .map(|source| (0..TURNS).map_while(|_| self.pass_on(source, TURN, outbox)).sum())
     }
 
     /// An output stream has no reader any more.
-    pub(super) fn close(&mut self, source: Source) {
-        self.streams[usize::from(source == Source::Stderr)] = None;
+    pub(super) fn close(&mut self, source: RankSource) {
+        self.streams[usize::from(source == RankSource::Stderr)] = None;
     }
 
     /// Takes note of the end of the process, once: what it said last goes before that.

@@ -6,14 +6,14 @@
 
 use super::binding;
 use super::child::Template;
-use super::frames::{Frame, FrameReader, Start, VERSION};
+use super::frames::{Frame, FrameReader, ProxyStart, VERSION};
 use super::guard::{Guard, reap_adopted};
 use super::job::SYSTEM_ERROR;
 use super::outbox::{Outbox, set_nonblocking};
 use super::output::copy_of;
 use super::plan::name_of_this_host;
 use super::proxied_rank::{Input, ProxiedRank};
-use super::rank::{Source, TURN};
+use super::rank::{RankSource, TURN};
 use super::remote::BEATS;
 use super::start_error::descriptors_for;
 use super::stragglers::{self, Mark};
@@ -72,8 +72,8 @@ struct Proxy {
     input: Option<Input>,
     /// Bytes of each output stream that the launcher has room for.
     credit: [usize; 2],
-    ready: VecDeque<(usize, Source)>,
-    stalled: Vec<(usize, Source)>,
+    ready: VecDeque<(usize, RankSource)>,
+    stalled: Vec<(usize, RankSource)>,
     silence: Duration,
     /// The launcher is stopped, so that it says nothing.
     may_be_silent: bool,
@@ -136,7 +136,7 @@ impl Connection {
     }
 
     /// Waits for what is to be started; none when the launcher has gone.
-    fn receive_start(&mut self) -> io::Result<Option<Start>> {
+    fn receive_start(&mut self) -> io::Result<Option<ProxyStart>> {
         let mut start = None;
         self.outlast(
             &mut |frame| {
@@ -202,7 +202,7 @@ impl Connection {
 
 impl Proxy {
     /// Gets ready to start ranks.
-    fn new(connection: Connection, start: &Start) -> io::Result<Result<Self, (Connection, Refusal)>> {
+    fn new(connection: Connection, start: &ProxyStart) -> io::Result<Result<Self, (Connection, Refusal)>> {
         if let Err(cause) = std::env::set_current_dir(&start.directory) {
             let why = format!("cannot start ranks in {}: {cause}", start.directory.display());
             return Ok(Err((connection, (126, why))));
@@ -240,7 +240,7 @@ impl Proxy {
     }
 
     /// Starts all ranks of this host.
-    fn start(&mut self, start: &Start) -> io::Result<Result<(), Refusal>> {
+    fn start(&mut self, start: &ProxyStart) -> io::Result<Result<(), Refusal>> {
         let cores = match binding::sets(start.bind_to, start.ranks.len() as u32) {
             Ok(cores) => cores,
             Err(why) => return Ok(Err((USAGE, why))),
@@ -303,8 +303,8 @@ impl Proxy {
                 self.ready.extend(self.stalled.drain(..));
             }
             INPUT => self.copy_input(),
-            token => match Source::of(token) {
-                Some((proxied, Source::Exit)) => {
+            token => match RankSource::of(token) {
+                Some((proxied, RankSource::Exit)) => {
                     let passed = self.ranks[proxied as usize].reap(self.poll.registry(), outbox)?;
                     (0..2).for_each(|at| self.credit[at] = self.credit[at].saturating_sub(passed[at]));
                 }
@@ -336,7 +336,7 @@ impl Proxy {
                 }
             }
             Frame::Took { source, bytes } => {
-                let credit = &mut self.credit[usize::from(source == Source::Stderr)];
+                let credit = &mut self.credit[usize::from(source == RankSource::Stderr)];
                 *credit = credit.saturating_add(bytes as usize).min(CREDIT);
                 self.ready.extend(self.stalled.drain(..));
             }
@@ -381,10 +381,10 @@ impl Proxy {
         let outbox = &self.connection.outbox;
         for _ in 0..self.ready.len() {
             let Some((index, source)) = self.ready.pop_front() else { break };
-            let (proxied, at) = (&mut self.ranks[index], usize::from(source == Source::Stderr));
-            if outbox.pending() >= QUEUE_MAX || (source != Source::Pmi && self.credit[at] == 0) {
+            let (proxied, at) = (&mut self.ranks[index], usize::from(source == RankSource::Stderr));
+            if outbox.pending() >= QUEUE_MAX || (source != RankSource::Pmi && self.credit[at] == 0) {
                 self.stalled.push((index, source));
-            } else if source == Source::Pmi {
+            } else if source == RankSource::Pmi {
                 proxied.pass_on_talk(outbox);
             } else if let Some(count) = proxied.pass_on(source, self.credit[at].min(TURN), outbox) {
                 self.credit[at] -= count;

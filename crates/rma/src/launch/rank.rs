@@ -3,9 +3,9 @@
 //! Everything here reads until there is nothing left or a bound is reached, and never waits. A rank of another host has the same
 //! parts; what its proxy sends is put into them ([`super::remote`]).
 
-use super::child::Started;
+use super::child::StartedRank;
 use super::outbox::Outbox;
-use super::output::{Lines, Output};
+use super::output::{Output, OutputLines};
 use super::remote_streams::{FarPipe, FarTalk, Pipe, Talk};
 use super::waits::processes::Process as Activity;
 use crate::pmi::{Line, LineError, LineReader};
@@ -26,7 +26,7 @@ pub(super) const TURN: usize = 64 * 1024;
 
 /// What a source of a rank can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum RankSource {
     Exit,
     Pmi,
     Stdout,
@@ -74,7 +74,7 @@ struct Pmi {
 #[derive(Debug)]
 struct Stream {
     pipe: Option<Pipe>,
-    lines: Lines,
+    lines: OutputLines,
 }
 
 /// What is wrong with a rank that asks and does not read.
@@ -82,15 +82,15 @@ pub(super) fn deaf() -> LineError {
     LineError::new("questions without reading the answers")
 }
 
-impl Source {
+impl RankSource {
     const ALL: [Self; 4] = [Self::Exit, Self::Pmi, Self::Stdout, Self::Stderr];
 
-    /// The token of a source of a rank. Tokens below [`Source::FIRST`] are free for others.
+    /// The token of a source of a rank. Tokens below [`RankSource::FIRST`] are free for others.
     pub(super) fn token(self, rank: u32) -> Token {
         Token(Self::FIRST + rank as usize * Self::ALL.len() + self as usize)
     }
 
-    /// The inverse of [`Source::token`].
+    /// The inverse of [`RankSource::token`].
     pub(super) fn of(token: Token) -> Option<(u32, Self)> {
         let number = token.0.checked_sub(Self::FIRST)?;
         Some(((number / Self::ALL.len()) as u32, Self::ALL[number % Self::ALL.len()]))
@@ -103,30 +103,40 @@ impl Rank {
     /// Takes over a started process; `lines` makes the cutter of each stream.
     pub(super) fn new(
         number: u32,
-        started: Started,
-        lines: impl Fn() -> Lines,
+        started: StartedRank,
+        lines: impl Fn() -> OutputLines,
         registry: &Registry,
     ) -> io::Result<Self> {
-        let Started { child, pidfd, mut pmi, mut stdout, mut stderr, stdin: _ } = started;
+        let StartedRank { child, pidfd, mut pmi, mut stdout, mut stderr, stdin: _ } = started;
         let pidfd_source = pidfd.as_raw_fd();
-        registry.register(&mut SourceFd(&pidfd_source), Source::Exit.token(number), Interest::READABLE)?;
+        registry.register(
+            &mut SourceFd(&pidfd_source),
+            RankSource::Exit.token(number),
+            Interest::READABLE,
+        )?;
         let both = Interest::READABLE | Interest::WRITABLE;
-        registry.register(&mut pmi, Source::Pmi.token(number), both)?;
-        registry.register(&mut stdout, Source::Stdout.token(number), Interest::READABLE)?;
-        registry.register(&mut stderr, Source::Stderr.token(number), Interest::READABLE)?;
+        registry.register(&mut pmi, RankSource::Pmi.token(number), both)?;
+        registry.register(&mut stdout, RankSource::Stdout.token(number), Interest::READABLE)?;
+        registry.register(&mut stderr, RankSource::Stderr.token(number), Interest::READABLE)?;
         let pipes = [stdout, stderr].map(Pipe::Here);
         Ok(Self::with(number, Process::Here { child, pidfd }, Talk::Here(pmi), pipes, lines))
     }
 
     /// A rank of another host, whose proxy `outbox` leads to.
-    pub(super) fn far(number: u32, host: Rc<str>, outbox: &Outbox, lines: impl Fn() -> Lines) -> Self {
+    pub(super) fn far(number: u32, host: Rc<str>, outbox: &Outbox, lines: impl Fn() -> OutputLines) -> Self {
         let process = Process::There { host, pid: None, status: None, activity: Activity::Unknown };
         let pipe = |source| Pipe::There(FarPipe::new(number, source, outbox.clone()));
         let talk = Talk::There(FarTalk::new(number, outbox.clone()));
-        Self::with(number, process, talk, [pipe(Source::Stdout), pipe(Source::Stderr)], lines)
+        Self::with(number, process, talk, [pipe(RankSource::Stdout), pipe(RankSource::Stderr)], lines)
     }
 
-    fn with(number: u32, process: Process, talk: Talk, pipes: [Pipe; 2], lines: impl Fn() -> Lines) -> Self {
+    fn with(
+        number: u32,
+        process: Process,
+        talk: Talk,
+        pipes: [Pipe; 2],
+        lines: impl Fn() -> OutputLines,
+    ) -> Self {
         let pmi = Pmi { stream: Some(talk), lines: LineReader::new(LINE_MAX), answers: Vec::new() };
         let streams = pipes.map(|pipe| Stream { pipe: Some(pipe), lines: lines() });
         Self { number, process, pmi, streams, has_exited: false }
@@ -218,8 +228,8 @@ impl Rank {
     /// The host is lost, and with it all that comes from there. Says whether the process was still running.
     pub(super) fn lose(&mut self) -> bool {
         self.hang_up();
-        self.end_output(Source::Stdout);
-        self.end_output(Source::Stderr);
+        self.end_output(RankSource::Stdout);
+        self.end_output(RankSource::Stderr);
         !std::mem::replace(&mut self.has_exited, true)
     }
 
@@ -238,7 +248,7 @@ impl Rank {
     }
 
     /// Takes output of the other host; says whether none was waiting.
-    pub(super) fn feed(&mut self, source: Source, bytes: &[u8]) -> bool {
+    pub(super) fn feed(&mut self, source: RankSource, bytes: &[u8]) -> bool {
         match &mut self.stream(source).pipe {
             Some(Pipe::There(far)) => far.feed(bytes),
             _ => false,
@@ -246,7 +256,7 @@ impl Rank {
     }
 
     /// An output stream has ended on the other host.
-    pub(super) fn end_output(&mut self, source: Source) {
+    pub(super) fn end_output(&mut self, source: RankSource) {
         if let Some(Pipe::There(far)) = &mut self.stream(source).pipe {
             far.end();
         }
@@ -300,7 +310,7 @@ impl Rank {
     }
 
     /// Passes on one turn of an output stream.
-    pub(super) fn pass_on(&mut self, source: Source, output: &mut Output) -> More {
+    pub(super) fn pass_on(&mut self, source: RankSource, output: &mut Output) -> More {
         let number = self.number;
         let stream = self.stream(source);
         let Some(pipe) = &mut stream.pipe else { return More::Never };
@@ -326,7 +336,7 @@ impl Rank {
     }
 
     /// Passes on what is there of a stream whose writers are gone, its last line included.
-    pub(super) fn pass_on_rest(&mut self, source: Source, output: &mut Output) {
+    pub(super) fn pass_on_rest(&mut self, source: RankSource, output: &mut Output) {
         /// A pipe holds no more than this (`fs.pipe-max-size`); a process that still writes more is not
         /// waited for.
         pub(super) const TURNS: usize = (1 << 20) / TURN + 1;
@@ -338,13 +348,13 @@ impl Rank {
     }
 
     /// Passes on a last line without newline.
-    pub(super) fn finish(&mut self, source: Source, output: &mut Output) {
+    pub(super) fn finish(&mut self, source: RankSource, output: &mut Output) {
         let number = self.number;
         self.stream(source).lines.finish(number, output);
     }
 
-    fn stream(&mut self, source: Source) -> &mut Stream {
-        &mut self.streams[usize::from(source == Source::Stderr)]
+    fn stream(&mut self, source: RankSource) -> &mut Stream {
+        &mut self.streams[usize::from(source == RankSource::Stderr)]
     }
 }
 
@@ -356,11 +366,11 @@ mod tests {
     fn tokens_name_one_source_each() {
         let mut seen = std::collections::HashSet::new();
         for rank in [0, 1, 2, 65535] {
-            for source in Source::ALL {
+            for source in RankSource::ALL {
                 assert!(seen.insert(source.token(rank)));
-                assert_eq!(Source::of(source.token(rank)), Some((rank, source)));
+                assert_eq!(RankSource::of(source.token(rank)), Some((rank, source)));
             }
         }
-        assert_eq!(Source::of(Token(Source::FIRST - 1)), None);
+        assert_eq!(RankSource::of(Token(RankSource::FIRST - 1)), None);
     }
 }

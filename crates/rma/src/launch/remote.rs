@@ -5,12 +5,12 @@
 //! have, within a bound.
 
 use super::child::die_with_this;
-use super::ending::State;
+use super::ending::JobState;
 use super::frames::{Frame, FrameReader, VERSION};
 use super::job::Job;
 use super::outbox::{Outbox, set_nonblocking};
 use super::outcome::Failure;
-use super::rank::Source;
+use super::rank::RankSource;
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -402,7 +402,7 @@ impl Job {
                 && let Some(rank) = self.ranks.get_mut(rank as usize)
             {
                 rank.feed(source, &bytes);
-                let output = if source == Source::Stdout { &mut self.stdout } else { &mut self.stderr };
+                let output = if source == RankSource::Stdout { &mut self.stdout } else { &mut self.stderr };
                 rank.pass_on_rest(source, output);
             }
         }
@@ -415,7 +415,7 @@ impl Job {
 
     /// The state in which ranks that cannot be started leave the job: there is nothing to ask.
     fn refuse(&mut self, line: &str, code: u8) {
-        if !std::mem::replace(&mut self.is_refused, true) && matches!(self.state, State::Running) {
+        if !std::mem::replace(&mut self.is_refused, true) && matches!(self.state, JobState::Running) {
             self.stderr.say(line);
             self.exit_code = code;
         }
@@ -458,6 +458,6 @@ mod tests {
     #[test]
     fn tokens_of_hosts_are_no_tokens_of_ranks() {
         assert_eq!(host_of(token_of(3)), Some(3));
-        assert_eq!(host_of(Source::Stderr.token(65535)), None);
+        assert_eq!(host_of(RankSource::Stderr.token(65535)), None);
     }
 }

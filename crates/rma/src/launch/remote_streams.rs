@@ -3,7 +3,7 @@
 
 use super::frames::Frame;
 use super::outbox::Outbox;
-use super::rank::Source;
+use super::rank::RankSource;
 use mio::net::UnixStream;
 use mio::unix::pipe;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 
 /// Bytes that have come and were not read yet.
 #[derive(Debug, Default)]
-struct Received {
+struct ReceivedBytes {
     bytes: VecDeque<u8>,
     has_ended: bool,
 }
@@ -27,7 +27,7 @@ pub(super) enum Talk {
 #[derive(Debug)]
 pub(super) struct FarTalk {
     rank: u32,
-    received: Received,
+    received: ReceivedBytes,
     outbox: Outbox,
 }
 
@@ -42,12 +42,12 @@ pub(super) enum Pipe {
 #[derive(Debug)]
 pub(super) struct FarPipe {
     rank: u32,
-    source: Source,
-    received: Received,
+    source: RankSource,
+    received: ReceivedBytes,
     outbox: Outbox,
 }
 
-impl Received {
+impl ReceivedBytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.bytes.read(buffer)? {
             0 if !self.has_ended => Err(io::ErrorKind::WouldBlock.into()),
@@ -58,7 +58,7 @@ impl Received {
 
 impl FarTalk {
     pub(super) fn new(rank: u32, outbox: Outbox) -> Self {
-        Self { rank, received: Received::default(), outbox }
+        Self { rank, received: ReceivedBytes::default(), outbox }
     }
 
     pub(super) fn feed(&mut self, bytes: &[u8]) {
@@ -71,8 +71,8 @@ impl FarTalk {
 }
 
 impl FarPipe {
-    pub(super) fn new(rank: u32, source: Source, outbox: Outbox) -> Self {
-        Self { rank, source, received: Received::default(), outbox }
+    pub(super) fn new(rank: u32, source: RankSource, outbox: Outbox) -> Self {
+        Self { rank, source, received: ReceivedBytes::default(), outbox }
     }
 
     /// Says whether nothing was there before.

@@ -1,6 +1,6 @@
 //! The launcher asks its ranks what they wait for, and prints a report.
 
-use super::ending::State;
+use super::ending::JobState;
 use super::frames::Frame;
 use super::job::Job;
 use super::options::OnDeadlock;
@@ -16,7 +16,7 @@ pub(super) const DEADLOCKED: u8 = 125;
 impl Job {
     /// A report of what the job waits for is wanted. A job that is ending gives none.
     pub(super) fn want_report(&mut self, reason: Reason, now: Instant) {
-        if matches!(self.state, State::Running) {
+        if matches!(self.state, JobState::Running) {
             let step = self.reports.want(reason, now);
             self.act_on(step);
         }
@@ -45,7 +45,7 @@ impl Job {
             Step::Nothing => {}
             Step::Ask(number) => self.ask_ranks(number),
             Step::Tell { reason, lines, is_deadlock } => {
-                if matches!(self.state, State::Running) {
+                if matches!(self.state, JobState::Running) {
                     self.tell(reason, &lines, is_deadlock);
                 }
             }

@@ -22,7 +22,7 @@ pub(super) struct Signals {
 
 /// What a signal asks for beyond being passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum SignalWish {
     /// The end of the job. An interrupt is a word to the program, which may go on; with `by_grace` it has to end.
     End {
         /// Whether ranks that have not ended after the grace time are killed.
@@ -48,7 +48,7 @@ impl Signals {
     }
 
     /// The signals that arrived since the last call.
-    pub(super) fn arrived(&mut self) -> Vec<(Signal, Wish)> {
+    pub(super) fn arrived(&mut self) -> Vec<(Signal, SignalWish)> {
         let pending = self.delivery.pending().filter(|number| *number != SIGCHLD);
         pending.filter_map(|number| Some((Signal::from_named_raw(number)?, wish(number)))).collect()
     }
@@ -59,13 +59,13 @@ pub(super) fn stop_here() {
     let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
 }
 
-fn wish(number: i32) -> Wish {
+fn wish(number: i32) -> SignalWish {
     match number {
-        SIGTERM | SIGHUP => Wish::End { by_grace: true },
-        SIGINT | SIGQUIT => Wish::End { by_grace: false },
-        SIGTSTP => Wish::Stop,
-        SIGUSR1 => Wish::Report,
-        _ => Wish::None,
+        SIGTERM | SIGHUP => SignalWish::End { by_grace: true },
+        SIGINT | SIGQUIT => SignalWish::End { by_grace: false },
+        SIGTSTP => SignalWish::Stop,
+        SIGUSR1 => SignalWish::Report,
+        _ => SignalWish::None,
     }
 }
 

@@ -22,13 +22,13 @@ pub(super) struct StartError {
     pub(super) rank: u32,
     /// Ranks of the job.
     pub(super) size: u32,
-    pub(super) step: Step,
+    pub(super) step: StartStep,
     pub(super) cause: io::Error,
 }
 
 /// What was refused.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum StartStep {
     /// The launcher's own ends of the rank's streams.
     Descriptors,
     /// To open [`NULL`].
@@ -43,7 +43,7 @@ pub(super) enum Step {
     Watch,
 }
 
-impl Step {
+impl StartStep {
     /// What an error of starting a process means: by the standard library those of its descriptors, of fork(2) and of
     /// execve(2) look alike.
     pub(super) fn of_spawn(cause: &io::Error, program: OsString, directory: Option<&Path>) -> Self {
@@ -103,9 +103,9 @@ impl StartError {
     /// The exit status: that which shells use for a program that cannot run, or that of a launcher the system refuses something.
     pub(super) fn exit_code(&self) -> u8 {
         match self.step {
-            Step::Program(..) if self.cause.kind() == io::ErrorKind::NotFound => 127,
-            Step::Program(..) | Step::Directory(_) => 126,
-            Step::Descriptors | Step::Null | Step::Process | Step::Watch => SYSTEM_ERROR,
+            StartStep::Program(..) if self.cause.kind() == io::ErrorKind::NotFound => 127,
+            StartStep::Program(..) | StartStep::Directory(_) => 126,
+            StartStep::Descriptors | StartStep::Null | StartStep::Process | StartStep::Watch => SYSTEM_ERROR,
         }
     }
 
@@ -113,9 +113,9 @@ impl StartError {
     fn shortage(&self) -> String {
         let cause = explain(&self.cause, self.size);
         match self.step {
-            Step::Null => format!("cannot open {NULL}: {cause}"),
-            Step::Process => format!("cannot start a process: {}", no_process(&self.cause)),
-            Step::Watch => {
+            StartStep::Null => format!("cannot open {NULL}: {cause}"),
+            StartStep::Process => format!("cannot start a process: {}", no_process(&self.cause)),
+            StartStep::Watch => {
                 let hint = match Errno::from_io_error(&self.cause) {
                     Some(Errno::NOSYS | Errno::PERM) => {
                         " (Linux has it from 5.3 on; a seccomp profile, as containers have, may refuse it)"
@@ -132,8 +132,8 @@ impl StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (program, file) = match &self.step {
-            Step::Program(program, file) => (Path::new(program), file),
-            Step::Directory(directory) => {
+            StartStep::Program(program, file) => (Path::new(program), file),
+            StartStep::Directory(directory) => {
                 return write!(f, "cannot start ranks in {} (--wdir): {}", directory.display(), self.cause);
             }
             _ => return write!(f, "cannot start rank {}: {}", self.rank, self.shortage()),
@@ -168,24 +168,24 @@ fn can_enter(directory: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn error(step: Step, cause: Errno) -> (String, u8) {
+    fn error(step: StartStep, cause: Errno) -> (String, u8) {
         let error = StartError { rank: 3, size: 4, step, cause: cause.into() };
         (error.to_string(), error.exit_code())
     }
 
     fn of_spawn(cause: Errno, directory: Option<&Path>) -> (String, u8) {
-        error(Step::of_spawn(&cause.into(), "./no/such".into(), directory), cause)
+        error(StartStep::of_spawn(&cause.into(), "./no/such".into(), directory), cause)
     }
 
     #[test]
     fn what_the_launcher_lacks_is_not_told_of_the_program() {
         for (step, cause, whys) in [
-            (Step::Descriptors, Errno::MFILE, &["RLIMIT_NOFILE", "about 88 are needed for 4 ranks"][..]),
-            (Step::Watch, Errno::MFILE, &["pidfd_open", "RLIMIT_NOFILE"]),
-            (Step::Watch, Errno::PERM, &["pidfd_open", "5.3", "seccomp"]),
-            (Step::Watch, Errno::NOSYS, &["pidfd_open", "5.3", "seccomp"]),
-            (Step::Null, Errno::NOENT, &["cannot open /dev/null: No such file"]),
-            (Step::Null, Errno::ACCESS, &["cannot open /dev/null: Permission denied"]),
+            (StartStep::Descriptors, Errno::MFILE, &["RLIMIT_NOFILE", "about 88 are needed for 4 ranks"][..]),
+            (StartStep::Watch, Errno::MFILE, &["pidfd_open", "RLIMIT_NOFILE"]),
+            (StartStep::Watch, Errno::PERM, &["pidfd_open", "5.3", "seccomp"]),
+            (StartStep::Watch, Errno::NOSYS, &["pidfd_open", "5.3", "seccomp"]),
+            (StartStep::Null, Errno::NOENT, &["cannot open /dev/null: No such file"]),
+            (StartStep::Null, Errno::ACCESS, &["cannot open /dev/null: Permission denied"]),
         ] {
             let (text, code) = error(step, cause);
             assert!(text.starts_with("cannot start rank 3: "), "{text}");
@@ -236,7 +236,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("script"), "#!/no/such/interpreter").unwrap();
         let cause = || io::Error::from(Errno::NOENT);
-        let step = Step::of_spawn(&cause(), "./script".into(), Some(directory.path()));
+        let step = StartStep::of_spawn(&cause(), "./script".into(), Some(directory.path()));
         let text = StartError { rank: 0, size: 1, step, cause: cause() }.to_string();
         assert_eq!(text, "cannot run ./script: the interpreter that it names is not there");
     }

@@ -2,10 +2,10 @@
 
 use super::binding;
 use super::child::Template;
-use super::frames::{Frame, Start, VERSION};
+use super::frames::{Frame, ProxyStart, VERSION};
 use super::job::{Job, STDIN};
 use super::options::Program;
-use super::output::Lines;
+use super::output::OutputLines;
 use super::rank::Rank;
 use super::remote::{Remote, token_of};
 use super::settings::environment;
@@ -50,7 +50,7 @@ impl Job {
         let runs = (0..).zip(programs).flat_map(|(at, program)| vec![at; program.ranks as usize]);
         let runs: Vec<u32> = runs.collect();
         for (host, ranks) in self.plan.others() {
-            let start = Frame::Start(Box::new(Start {
+            let start = Frame::Start(Box::new(ProxyStart {
                 version: VERSION,
                 size: self.options.ranks(),
                 directory: std::env::current_dir()?,
@@ -79,8 +79,8 @@ impl Job {
         let number = self.ranks.len() as u32;
         let tag = self.options.tag_output.then(|| format!("[{number}] "));
         let lines = || match &tag {
-            None if template.size == 1 => Lines::raw(),
-            tag => Lines::whole(tag.clone()),
+            None if template.size == 1 => OutputLines::raw(),
+            tag => OutputLines::whole(tag.clone()),
         };
         if let Some(host) = self.plan.other(number) {
             let remote = self.remotes.iter().find(|remote| *remote.name == *host);

@@ -20,12 +20,12 @@ const CREDIT: usize = 256 * 1024;
 pub(super) struct Forward {
     source: OwnedFd,
     is_terminal: bool,
-    sink: Sink,
+    sink: StdinSink,
     held: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum Sink {
+enum StdinSink {
     Here(pipe::Sender),
     There { outbox: Outbox, credit: usize },
 }
@@ -39,15 +39,15 @@ impl Forward {
     /// Starts to copy to a pipe; `token` wakes for both ends.
     pub(super) fn new(mut sink: pipe::Sender, registry: &Registry, token: Token) -> io::Result<Self> {
         registry.register(&mut sink, token, Interest::WRITABLE)?;
-        Self::to(Sink::Here(sink), registry, token)
+        Self::to(StdinSink::Here(sink), registry, token)
     }
 
     /// Starts to copy to another host; `token` wakes when there is something to read.
     pub(super) fn far(outbox: Outbox, registry: &Registry, token: Token) -> io::Result<Self> {
-        Self::to(Sink::There { outbox, credit: CREDIT }, registry, token)
+        Self::to(StdinSink::There { outbox, credit: CREDIT }, registry, token)
     }
 
-    fn to(sink: Sink, registry: &Registry, token: Token) -> io::Result<Self> {
+    fn to(sink: StdinSink, registry: &Registry, token: Token) -> io::Result<Self> {
         let source = io::stdin().as_fd().try_clone_to_owned()?;
         // Refused for files, which never keep a reader waiting.
         let _ = registry.register(&mut SourceFd(&source.as_raw_fd()), token, Interest::READABLE);
@@ -56,7 +56,7 @@ impl Forward {
 
     /// So many bytes have reached rank 0 on its host.
     pub(super) fn has_taken(&mut self, bytes: usize) {
-        if let Sink::There { credit, .. } = &mut self.sink {
+        if let StdinSink::There { credit, .. } = &mut self.sink {
             *credit = (*credit + bytes).min(CREDIT);
         }
     }
@@ -95,7 +95,7 @@ impl Forward {
     }
 }
 
-impl Sink {
+impl StdinSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Here(pipe) => pipe.write(bytes),
@@ -114,7 +114,7 @@ impl Sink {
 impl Drop for Forward {
     /// Rank 0 sees the end of its input.
     fn drop(&mut self) {
-        if let Sink::There { outbox, .. } = &self.sink {
+        if let StdinSink::There { outbox, .. } = &self.sink {
             outbox.send(&Frame::InputEnd);
         }
     }

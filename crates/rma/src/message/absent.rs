@@ -27,8 +27,8 @@
 //! stays absent. What is kept of a communicator goes with it and all that was made of it.
 
 use super::messenger::Messenger;
-use super::notice::Notice;
-use super::state::State;
+use super::notice::NoticePacket;
+use super::state::MessengerState;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use rma_core::{Error, ErrorClass};
@@ -50,7 +50,7 @@ pub(crate) struct Making {
 pub(super) struct Absences {
     /// What this process has made, by the making and by the context.
     made: FxHashMap<Making, u64>,
-    communicators: FxHashMap<u64, Made>,
+    communicators: FxHashMap<u64, MadeCommunicator>,
     /// Ranks that have failed in makings that this process has not ended.
     failed_elsewhere: FxHashMap<Making, Vec<Peer>>,
     /// The makings in which this process has failed. They are few, and others may ask for long.
@@ -65,7 +65,7 @@ pub(super) struct Absences {
 
 /// A communicator that this process has made.
 #[derive(Debug)]
-struct Made {
+struct MadeCommunicator {
     /// Of this process's group, and of the other one if there are two.
     makings: (Making, Option<Making>),
     members: Group,
@@ -95,7 +95,8 @@ impl Absences {
         while let Some(context) = last.take()
             && self.communicators.get(&context).is_some_and(|made| made.is_closed && made.children == 0)
         {
-            let Some(Made { makings: (making, other), .. }) = self.communicators.remove(&context) else {
+            let Some(MadeCommunicator { makings: (making, other), .. }) = self.communicators.remove(&context)
+            else {
                 return;
             };
             self.made.remove(&making);
@@ -115,7 +116,7 @@ impl Absences {
     }
 }
 
-impl State {
+impl MessengerState {
     /// A peer has failed in a making.
     pub(super) fn on_absent(&mut self, peer: Peer, making: Making) {
         if peer == self.me || self.absences.failed_here.contains(&making) {
@@ -135,7 +136,7 @@ impl State {
     /// A peer has the communicator of a making, and doubts that this process has it.
     pub(super) fn on_ask(&mut self, from: Peer, making: Making) {
         if self.absences.failed_here.contains(&making) {
-            self.tell(from, Notice::Absent { making, peer: self.me });
+            self.tell(from, NoticePacket::Absent { making, peer: self.me });
         } else if let Some(context) = self.absences.made.get(&making).copied() {
             self.ask_other_group(context);
         } else {
@@ -160,7 +161,7 @@ impl State {
         let (making, members) = (made.makings.0, made.members.clone());
         if made.makings.1.is_some() {
             for peer in &news {
-                self.tell_all(&members, Notice::Absent { making, peer: *peer });
+                self.tell_all(&members, NoticePacket::Absent { making, peer: *peer });
             }
             self.ask_other_group(context);
         }
@@ -169,7 +170,7 @@ impl State {
         self.review_agreements();
         // Waits there look again.
         self.note_event();
-        let is_child = |(_, made): &(&u64, &Made)| made.makings.0.parent == context;
+        let is_child = |(_, made): &(&u64, &MadeCommunicator)| made.makings.0.parent == context;
         let children: Vec<_> =
             self.absences.communicators.iter().filter(is_child).map(|(context, _)| *context).collect();
         children.into_iter().for_each(|child| self.note_absent(child, &news));
@@ -181,7 +182,7 @@ impl State {
         let (_, Some(making)) = made.makings else { return };
         if !std::mem::replace(&mut made.has_asked, true) {
             let remote = made.remote.clone();
-            remote.into_iter().for_each(|peer| self.tell(peer, Notice::Ask(making)));
+            remote.into_iter().for_each(|peer| self.tell(peer, NoticePacket::Ask(making)));
         }
     }
 
@@ -193,7 +194,7 @@ impl State {
         of_it.into_iter().for_each(|context| self.ask_other_group(context));
     }
 
-    fn tell_all(&mut self, members: &Group, notice: Notice) {
+    fn tell_all(&mut self, members: &Group, notice: NoticePacket) {
         (0..members.size()).for_each(|rank| self.tell(members.peer(Rank(rank)), notice));
     }
 
@@ -233,7 +234,7 @@ impl Messenger {
         let (me, mut notified) = (state.me, FxHashSet::default());
         for peer in members.chain(askers) {
             if notified.insert(peer) {
-                state.tell(peer, Notice::Absent { making, peer: me });
+                state.tell(peer, NoticePacket::Absent { making, peer: me });
             }
         }
     }
@@ -266,7 +267,8 @@ impl Messenger {
             parent.children += 1;
         }
         let makings = (making, other);
-        let made = Made { makings, members, remote, has_asked: false, is_closed: false, children: 0 };
+        let made =
+            MadeCommunicator { makings, members, remote, has_asked: false, is_closed: false, children: 0 };
         absences.communicators.insert(context, made);
         state.note_absent(context, &absent);
         if has_dead || has_asker {

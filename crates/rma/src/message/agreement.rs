@@ -20,7 +20,7 @@
 //! channels and launcher: a process that is reported dead sends nothing any more. One that has ended its part
 //! in order counts as dead.
 //!
-//! A process that has decided and returned still answers ([`State::on_word`] needs no call of the program),
+//! A process that has decided and returned still answers ([`MessengerState::on_word`] needs no call of the program),
 //! and one that hears of the decision tells it to the processes whose votes it holds: these take it for the
 //! leader, and the process that has decided may have died before it told them. This goes on until all are
 //! known to have decided: each vote carries the lowest number that is not decided at its process (*floor*),
@@ -30,15 +30,15 @@
 //! Invariant: a decided ballot never changes, and is the same at all processes.
 
 use super::messenger::Messenger;
-use super::notice::Notice;
-use super::state::State;
+use super::notice::NoticePacket;
+use super::state::MessengerState;
 use rma_core::host::Group;
 use rma_core::ids::{Peer, Rank};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Which agreement: the communicator's context, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Name {
+pub(super) struct AgreementName {
     pub(super) context: u64,
     pub(super) number: u64,
 }
@@ -77,7 +77,7 @@ pub(super) enum Word {
 /// All agreements of a process that others may ask about.
 #[derive(Debug, Default)]
 pub(super) struct Agreements {
-    of: FxHashMap<Name, Agreement>,
+    of: FxHashMap<AgreementName, Agreement>,
     /// Of each context the number below which all have decided.
     floors: FxHashMap<u64, u64>,
 }
@@ -219,7 +219,7 @@ impl Agreements {
         open.map(|(name, _)| name.number).min().map_or(number, |lowest| lowest.min(number))
     }
 
-    fn is_forgotten(&self, name: Name) -> bool {
+    fn is_forgotten(&self, name: AgreementName) -> bool {
         self.floors.get(&name.context).is_some_and(|floor| name.number < *floor)
     }
 
@@ -233,20 +233,20 @@ impl Agreements {
     }
 }
 
-impl State {
+impl MessengerState {
     /// Whether a process takes no part in agreements any more: it has died, is lost, or has ended its part in order.
     pub(super) fn is_gone(&self, peer: Peer) -> bool {
         let is_away = |peer: &super::state::PeerState| peer.lost.is_some() || peer.has_left;
         self.deaths.is_known(peer) || self.peers.get(&peer).is_some_and(is_away)
     }
 
-    /// As [`State::is_gone`], of a communicator, which it may not have.
+    /// As [`MessengerState::is_gone`], of a communicator, which it may not have.
     fn is_gone_from(&self, context: u64, peer: Peer) -> bool {
         self.is_gone(peer) || self.absences.has(context, peer)
     }
 
     /// Brings an agreement as far as it comes, and tells what there is to tell.
-    fn advance_agreement(&mut self, name: Name, heard: Option<(Peer, Word)>) {
+    fn advance_agreement(&mut self, name: AgreementName, heard: Option<(Peer, Word)>) {
         let mut one = self.agreements.of.remove(&name).unwrap_or_default();
         let (was_open, mut out) = (one.decided.is_none(), Vec::new());
         if let Some((from, word)) = heard {
@@ -270,12 +270,12 @@ impl State {
         }
         awaited.into_iter().for_each(|peer| self.ask_after(peer));
         for (peer, word) in out {
-            self.tell(peer, Notice::Agreement { name, word });
+            self.tell(peer, NoticePacket::Agreement { name, word });
         }
     }
 
     /// Another process says something about an agreement, which this one may not have come to yet.
-    pub(super) fn on_word(&mut self, from: Peer, name: Name, word: Word) {
+    pub(super) fn on_word(&mut self, from: Peer, name: AgreementName, word: Word) {
         if !self.agreements.is_forgotten(name) {
             self.advance_agreement(name, Some((from, word)));
         }
@@ -294,7 +294,7 @@ impl Messenger {
     /// failures, and how far this process has come, is filled in here. The engine is to be stepped afterwards.
     pub(crate) fn vote(&self, group: &Group, number: u64, first: u32, vote: Ballot) {
         let mut state = self.lock();
-        let name = Name { context: group.context(), number };
+        let name = AgreementName { context: group.context(), number };
         let vote = Ballot {
             acknowledged: bits(group, first, &|peer| state.has_acknowledged(group, peer)),
             failed: bits(group, first, &|peer| state.is_gone_from(name.context, peer)),
@@ -318,7 +318,7 @@ impl Messenger {
     /// What was agreed upon, once, when it is decided.
     pub(crate) fn take_agreed(&self, context: u64, number: u64) -> Option<Ballot> {
         let agreements = &mut self.lock().agreements;
-        let name = Name { context, number };
+        let name = AgreementName { context, number };
         let one = agreements.of.get_mut(&name)?;
         let ballot = one.decided?;
         if let Some(own) = &mut one.own {

@@ -32,7 +32,7 @@ use super::request::RequestId;
 use super::revoked::revoked_error;
 use super::send_request::SendRequest;
 use super::sending::lost_error;
-use super::state::{Absence, Kind, Outgoing, Receive, State};
+use super::state::{Absence, MessengerState, Outgoing, ReceiveState, RequestKind};
 use rma_core::channel::Channel;
 use rma_core::host::Group;
 use rma_core::ids::Peer;
@@ -86,7 +86,7 @@ impl Deaths {
     }
 }
 
-impl State {
+impl MessengerState {
     /// A peer is dead. One that has ended its part in order before is not.
     pub(super) fn on_death(&mut self, peer: Peer, teller: Teller) {
         let is_other = peer.0 < self.size && peer != self.me;
@@ -173,7 +173,7 @@ impl State {
     }
 
     /// How a request ended, once, if it has, or why it is given up. An error of class `MPIX_ERR_PROC_FAILED_PENDING` is no end.
-    pub(super) fn end_of(&mut self, id: RequestId, circle: Option<&Group>) -> Option<Result<Kind>> {
+    pub(super) fn end_of(&mut self, id: RequestId, circle: Option<&Group>) -> Option<Result<RequestKind>> {
         match self.take_end(id) {
             Some(end) => Some(Ok(end)),
             None if self.signs.has_losses.load(Relaxed) => self.fault_of(id, circle).map(Err),
@@ -183,8 +183,10 @@ impl State {
 
     fn fault_of(&mut self, id: RequestId, circle: Option<&Group>) -> Option<Error> {
         let (scope, partner) = match self.requests.get(id).map(|request| &request.kind) {
-            Some(Kind::Send(send)) => (Some(send.label.scope), Some(send.to)),
-            Some(Kind::Receive(Receive::Posted { pattern, .. })) => (Some(pattern.scope), pattern.source),
+            Some(RequestKind::Send(send)) => (Some(send.label.scope), Some(send.to)),
+            Some(RequestKind::Receive(ReceiveState::Posted { pattern, .. })) => {
+                (Some(pattern.scope), pattern.source)
+            }
             // What is asked for comes, or its sender is lost.
             _ => (None, Some(self.me)),
         };

@@ -10,20 +10,20 @@ use super::packet::{Label, Packet, Plane, Scope};
 use super::quits::quit_error;
 use super::request::RequestId;
 use super::sending::{left_error, lost_error};
-use super::state::{Absence, Kind, Outgoing, Receive, Request, SendStage, State};
+use super::state::{Absence, MessengerState, Outgoing, ReceiveState, RequestKind, RequestState, SendStage};
 use rma_core::channel::{Delivery, Failure, Lane, Placement};
 use rma_core::ids::Peer;
 use rma_core::{Error, Result};
 
-impl State {
+impl MessengerState {
     /// Starts to receive; the end is found under the answered name.
     pub(super) fn begin_receive(&mut self, pattern: Pattern, sink: Sink) -> Result<RequestId> {
         if let Some(source) = pattern.source {
             self.check_peer(source, "receive")?;
         }
         if let Some(error) = self.revocation(pattern.scope, "receive") {
-            let kind = Kind::Received(Err(error));
-            return Ok(self.requests.insert(Request { kind, is_abandoned: false }));
+            let kind = RequestKind::Received(Err(error));
+            return Ok(self.requests.insert(RequestState { kind, is_abandoned: false }));
         }
         Ok(match self.matcher.take_arrived(pattern) {
             Some(arrived) => self.begin_receive_of(arrived, sink),
@@ -33,8 +33,8 @@ impl State {
 
     /// Starts to receive a message that is not in matching any more.
     pub(super) fn begin_receive_of(&mut self, arrived: Arrived, sink: Sink) -> RequestId {
-        let kind = Kind::Sent(Ok(())); // replaced below
-        let id = self.requests.insert(Request { kind, is_abandoned: false });
+        let kind = RequestKind::Sent(Ok(())); // replaced below
+        let id = self.requests.insert(RequestState { kind, is_abandoned: false });
         let Arrived { source, tag, content } = arrived;
         let len = content.len();
         match content {
@@ -52,14 +52,14 @@ impl State {
                 // Only a message that was taken out of matching before can be left of a lost peer.
                 let lost = self.peers.get(&source).and_then(|peer| peer.lost.as_deref());
                 match lost.map(|why| lost_error("receive", source, why)) {
-                    Some(error) => self.finish(id, Kind::Received(Err(error))),
+                    Some(error) => self.finish(id, RequestKind::Received(Err(error))),
                     None => self.accept(id, source, tag, sender, len, sink),
                 }
             }
             Content::Own { send, .. } => {
-                if let Some(Kind::Send(own)) = self.take_kind(send) {
+                if let Some(RequestKind::Send(own)) = self.take_kind(send) {
                     let data = own.payload.copy_to(sink);
-                    self.finish(send, Kind::Sent(Ok(())));
+                    self.finish(send, RequestKind::Sent(Ok(())));
                     self.finish_receive(id, source, tag, len, data);
                 }
             }
@@ -79,11 +79,11 @@ impl State {
             _ => {}
         }
         let kind = match in_vain {
-            Some((_, error)) => Kind::Received(Err(error)),
-            None => Kind::Receive(Receive::Posted { pattern, sink }),
+            Some((_, error)) => RequestKind::Received(Err(error)),
+            None => RequestKind::Receive(ReceiveState::Posted { pattern, sink }),
         };
-        let is_posted = matches!(kind, Kind::Receive(_));
-        let id = self.requests.insert(Request { kind, is_abandoned: false });
+        let is_posted = matches!(kind, RequestKind::Receive(_));
+        let id = self.requests.insert(RequestState { kind, is_abandoned: false });
         if is_posted {
             self.matcher.post(pattern, id);
         }
@@ -207,7 +207,7 @@ impl State {
         }
         let id = self.as_request(id);
         let kind = self.requests.get_mut(id).map(|request| &mut request.kind);
-        if let Some(Kind::Receive(Receive::Posted { sink, .. })) = kind {
+        if let Some(RequestKind::Receive(ReceiveState::Posted { sink, .. })) = kind {
             let data = sink.store(message);
             self.finish_receive(id, from, label.tag, message.len() as u64, data);
         }
@@ -218,7 +218,7 @@ impl State {
         match self.matcher.take_posted(label, from) {
             Some(id) => {
                 let id = self.as_request(id);
-                if let Some(Kind::Receive(Receive::Posted { sink, .. })) = self.take_kind(id) {
+                if let Some(RequestKind::Receive(ReceiveState::Posted { sink, .. })) = self.take_kind(id) {
                     self.accept(id, from, label.tag, sender, len, sink);
                 }
             }
@@ -263,7 +263,7 @@ impl State {
             return self.finish_receive(id, from, tag, 0, data);
         }
         if let Some(request) = self.requests.get_mut(id) {
-            request.kind = Kind::Receive(Receive::Awaiting { from, tag, len, sink });
+            request.kind = RequestKind::Receive(ReceiveState::Awaiting { from, tag, len, sink });
         }
     }
 
@@ -271,7 +271,7 @@ impl State {
         let send = self.send_mut(sender).filter(|send| send.to == from && send.stage == SendStage::Announced);
         let send = send.ok_or("accepts a message that was not announced")?;
         if send.payload.len() == 0 {
-            self.finish(sender, Kind::Sent(Ok(())));
+            self.finish(sender, RequestKind::Sent(Ok(())));
             return Ok(());
         }
         send.stage = SendStage::Accepted { receiver };
@@ -287,7 +287,7 @@ impl State {
         for id in self.matcher.on_left(from) {
             self.note_cause(from, Absence::Left);
             let id = self.as_request(id);
-            self.finish(id, Kind::Received(Err(left_error("receive", from))));
+            self.finish(id, RequestKind::Received(Err(left_error("receive", from))));
         }
     }
 
@@ -299,7 +299,7 @@ impl State {
             Err(reason) => return Placement::Refused(reason),
         };
         let expected = match self.requests.get(receiver).map(|request| &request.kind) {
-            Some(Kind::Receive(Receive::Awaiting { from: peer, len, .. })) => {
+            Some(RequestKind::Receive(ReceiveState::Awaiting { from: peer, len, .. })) => {
                 *peer == from && *len == body_len
             }
             _ => false,
@@ -307,12 +307,14 @@ impl State {
         if !expected {
             return Placement::Refused("body of a message that was not asked for");
         }
-        let Some(Kind::Receive(Receive::Awaiting { tag, len, sink, .. })) = self.take_kind(receiver) else {
+        let Some(RequestKind::Receive(ReceiveState::Awaiting { tag, len, sink, .. })) =
+            self.take_kind(receiver)
+        else {
             unreachable!("looked up above");
         };
         let (landing, scatter) = sink.land(len);
         if let Some(request) = self.requests.get_mut(receiver) {
-            request.kind = Kind::Receive(Receive::Arriving { from, tag, len, landing });
+            request.kind = RequestKind::Receive(ReceiveState::Arriving { from, tag, len, landing });
         }
         self.arriving.insert((from, lane), receiver);
         Placement::Into(scatter)
@@ -321,7 +323,9 @@ impl State {
     /// The body of the last head is in place.
     pub(super) fn on_body_received(&mut self, from: Peer, lane: Lane) {
         let Some(id) = self.arriving.remove(&(from, lane)) else { return };
-        if let Some(Kind::Receive(Receive::Arriving { from, tag, len, landing })) = self.take_kind(id) {
+        if let Some(RequestKind::Receive(ReceiveState::Arriving { from, tag, len, landing })) =
+            self.take_kind(id)
+        {
             self.finish_receive(id, from, tag, len, landing.finish());
         }
     }
@@ -333,14 +337,16 @@ impl State {
         let why = failure.detail.as_str();
         let mut in_vain = self.matcher.on_lost(peer);
         in_vain.iter_mut().for_each(|id| *id = self.as_request(*id));
-        let waits_for_peer = |kind: &Kind| match kind {
-            Kind::Receive(Receive::Awaiting { from, .. } | Receive::Arriving { from, .. }) => *from == peer,
+        let waits_for_peer = |kind: &RequestKind| match kind {
+            RequestKind::Receive(
+                ReceiveState::Awaiting { from, .. } | ReceiveState::Arriving { from, .. },
+            ) => *from == peer,
             _ => false,
         };
         let all = self.requests.iter_mut();
         in_vain.extend(all.filter(|(_, r)| waits_for_peer(&r.kind)).map(|(id, _)| id));
         for id in in_vain {
-            self.finish(id, Kind::Received(Err(lost_error("receive", peer, why))));
+            self.finish(id, RequestKind::Received(Err(lost_error("receive", peer, why))));
         }
     }
 

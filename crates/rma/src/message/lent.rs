@@ -3,7 +3,7 @@
 //! It stands in matching among all others, under a name that no request has, so that order is kept as for them. There is one
 //! at a time; a second thread that wants to receive this way takes the slow path. A short message that fits is copied and
 //! that is all. Whatever else happens to it (a message that is announced or too long, one to oneself, a peer that is lost) makes
-//! it a request like others first ([`State::as_request`]), which its caller then waits for.
+//! it a request like others first ([`MessengerState::as_request`]), which its caller then waits for.
 //!
 //! ```text
 //!   Posted ── a short message ──▶ Received ──▶ told, gone
@@ -16,21 +16,21 @@ use super::matching::{Content, Pattern};
 use super::memory::Sink;
 use super::packet::Scope;
 use super::request::RequestId;
-use super::state::{Kind, Receive, Request, State, Waiting};
+use super::state::{MessengerState, ReceiveState, RequestKind, RequestState, Waiting};
 use rma_core::ids::Peer;
 use rma_core::mem::WriteSpan;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// The lent receive, as the state keeps it.
 #[derive(Debug)]
-pub(super) struct Lent {
+pub(super) struct LentState {
     pattern: Pattern,
     memory: WriteSpan,
-    stage: Stage,
+    stage: LentStage,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Stage {
+enum LentStage {
     Posted,
     Received(Waiting),
     Request(RequestId),
@@ -56,7 +56,7 @@ pub(super) enum Outcome {
     Request(RequestId),
 }
 
-impl State {
+impl MessengerState {
     /// Receives a message that has arrived, if it is short and fits, or posts a lent receive.
     pub(super) fn lend(&mut self, pattern: Pattern, memory: WriteSpan) -> Lending {
         match self.matcher.peek_arrived(pattern).map(|arrived| &arrived.content) {
@@ -84,7 +84,7 @@ impl State {
         if self.lent.is_some() || is_in_vain || pattern.scope == Scope::LAST {
             return Lending::SlowPath;
         }
-        self.lent = Some(Lent { pattern, memory, stage: Stage::Posted });
+        self.lent = Some(LentState { pattern, memory, stage: LentStage::Posted });
         self.signs.lent_has_moved.store(false, Relaxed);
         self.matcher.post(pattern, RequestId::LENT);
         Lending::Posted
@@ -93,21 +93,21 @@ impl State {
     /// How the lent receive went on, once, if it has.
     pub(super) fn take_lent(&mut self) -> Option<Outcome> {
         let outcome = match self.lent.as_ref()?.stage {
-            Stage::Posted => return None,
-            Stage::Received(waiting) => Outcome::Received(waiting),
-            Stage::Request(id) => Outcome::Request(id),
+            LentStage::Posted => return None,
+            LentStage::Received(waiting) => Outcome::Received(waiting),
+            LentStage::Request(id) => Outcome::Request(id),
         };
         self.lent = None;
         Some(outcome)
     }
 
-    /// Takes the lent receive back, as [`State::abandon`] does with a request.
+    /// Takes the lent receive back, as [`MessengerState::abandon`] does with a request.
     pub(super) fn withdraw_lent(&mut self) {
         let Some(lent) = self.lent.take() else { return };
         match lent.stage {
-            Stage::Posted => self.matcher.withdraw(lent.pattern.scope, RequestId::LENT),
-            Stage::Received(_) => {}
-            Stage::Request(id) => self.abandon(id),
+            LentStage::Posted => self.matcher.withdraw(lent.pattern.scope, RequestId::LENT),
+            LentStage::Received(_) => {}
+            LentStage::Request(id) => self.abandon(id),
         }
     }
 
@@ -118,14 +118,14 @@ impl State {
             return false;
         }
         lent.memory.part(0, message.len()).write(message);
-        lent.stage = Stage::Received(Waiting { source, tag, len: message.len() as u64 });
+        lent.stage = LentStage::Received(Waiting { source, tag, len: message.len() as u64 });
         self.signs.lent_has_moved.store(true, Release);
         true
     }
 
     /// Makes the lent receive a request in its place in matching, if this is true of what it asks for: requests are given up.
     pub(super) fn move_lent(&mut self, is_due: &dyn Fn(&Pattern, &Deaths) -> bool) {
-        let Some(Lent { pattern, stage: Stage::Posted, .. }) = &self.lent else { return };
+        let Some(LentState { pattern, stage: LentStage::Posted, .. }) = &self.lent else { return };
         if is_due(pattern, &self.deaths) {
             let scope = pattern.scope;
             let id = self.as_request(RequestId::LENT);
@@ -137,9 +137,9 @@ impl State {
     pub(super) fn as_request(&mut self, id: RequestId) -> RequestId {
         let Some(lent) = self.lent.as_mut().filter(|_| id == RequestId::LENT) else { return id };
         let sink = Sink::Memory(lent.memory.into());
-        let kind = Kind::Receive(Receive::Posted { pattern: lent.pattern, sink });
-        let id = self.requests.insert(Request { kind, is_abandoned: false });
-        lent.stage = Stage::Request(id);
+        let kind = RequestKind::Receive(ReceiveState::Posted { pattern: lent.pattern, sink });
+        let id = self.requests.insert(RequestState { kind, is_abandoned: false });
+        lent.stage = LentStage::Request(id);
         self.signs.lent_has_moved.store(true, Release);
         id
     }

@@ -8,7 +8,7 @@ use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
 use super::seen::Seen;
 use super::send_request::SendRequest;
-use super::state::{Kind, Received, SendMode, Signs, State, Waiting};
+use super::state::{MessengerState, Received, RequestKind, SendMode, Signs, Waiting};
 use super::upper::MessageUpper;
 use parking_lot::{Mutex, MutexGuard};
 use rma_core::channel::Channel;
@@ -24,10 +24,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 ///
 /// Nothing here waits or sends: calls begin something, the engine's steps move it, and the request tells when it has ended.
 #[derive(Clone)]
-pub struct Messenger(Arc<Shared>);
+pub struct Messenger(Arc<SharedState>);
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedState {
+    state: Mutex<MessengerState>,
     signs: Arc<Signs>,
 }
 
@@ -58,7 +58,7 @@ pub struct MatchedMessage {
 /// A receive into lent memory that its caller waits for within the call. Dropping it withdraws it.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Lent<'a> {
+pub(crate) struct LentReceive<'a> {
     messenger: &'a Messenger,
     is_over: bool,
 }
@@ -75,11 +75,11 @@ pub enum ShortReceive {
 impl Messenger {
     /// The messenger of process `me` in a job of `size`.
     pub fn new(me: Peer, size: u32, config: &MessageConfig) -> Self {
-        let state = State::new(me, size, config);
-        Self(Arc::new(Shared { signs: Arc::clone(&state.signs), state: Mutex::new(state) }))
+        let state = MessengerState::new(me, size, config);
+        Self(Arc::new(SharedState { signs: Arc::clone(&state.signs), state: Mutex::new(state) }))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, MessengerState> {
         self.0.state.lock()
     }
 
@@ -254,17 +254,17 @@ impl Messenger {
     /// Receives a short message into lent memory, now or while the caller waits for it; see [`crate::raw::Runtime::try_receive`].
     ///
     /// # Safety
-    /// As for [`Messenger::begin_receive_into`]; a [`Lent`] that is dropped is withdrawn.
+    /// As for [`Messenger::begin_receive_into`]; a [`LentReceive`] that is dropped is withdrawn.
     pub(crate) unsafe fn lend(
         &self,
         scope: Scope,
         source: Option<Peer>,
         tag: Option<u64>,
         memory: WriteSpan,
-    ) -> Option<Result<Waiting, Lent<'_>>> {
+    ) -> Option<Result<Waiting, LentReceive<'_>>> {
         match self.lock().lend(Pattern { scope, source, tag }, memory) {
             Lending::Received(waiting) => Some(Ok(waiting)),
-            Lending::Posted => Some(Err(Lent { messenger: self, is_over: false })),
+            Lending::Posted => Some(Err(LentReceive { messenger: self, is_over: false })),
             Lending::SlowPath => None,
         }
     }
@@ -395,8 +395,8 @@ impl ReceiveRequest {
         self.is_over = !matches!(&end, Err(error) if error.class() == ErrorClass::ProcFailedPending);
         match end {
             Err(error) => Some(Err(error)),
-            Ok(Kind::Received(end)) => Some(end),
-            Ok(Kind::Refused(waiting, error)) => {
+            Ok(RequestKind::Received(end)) => Some(end),
+            Ok(RequestKind::Refused(waiting, error)) => {
                 self.refused = Some(Box::new(waiting));
                 Some(Err(error))
             }
@@ -405,7 +405,7 @@ impl ReceiveRequest {
     }
 }
 
-impl Lent<'_> {
+impl LentReceive<'_> {
     /// Whether it has gone on, as one load tells.
     pub(crate) fn has_moved(&self) -> bool {
         self.messenger.signs().lent_has_moved.load(Acquire)
@@ -424,7 +424,7 @@ impl Lent<'_> {
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for LentReceive<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             self.messenger.lock().withdraw_lent();

@@ -5,7 +5,7 @@ use super::packet::{Plane, Scope};
 use super::quits::number_of;
 use super::request::RequestId;
 use super::send_request::SendRequest;
-use super::state::{Kind, Receive, SendStage};
+use super::state::{ReceiveState, RequestKind, SendStage};
 use rma_core::host::{Instance, Need, Place, Way};
 use rma_core::ids::Peer;
 use std::collections::BTreeSet;
@@ -34,9 +34,9 @@ impl Messenger {
         let mut state = self.lock();
         let me = state.me;
         match &state.requests.get_mut(message.0)?.kind {
-            Kind::Receive(Receive::Posted { pattern, .. }) => Some(Need::Message(pattern.source)),
+            RequestKind::Receive(ReceiveState::Posted { pattern, .. }) => Some(Need::Message(pattern.source)),
             // Whether it has left is the channels' business; that it was not taken, the receiver's.
-            Kind::Send(send) if send.stage == SendStage::Announced && send.to != me => {
+            RequestKind::Send(send) if send.stage == SendStage::Announced && send.to != me => {
                 Some(Need::Receipt(send.to))
             }
             _ => None,

@@ -16,9 +16,9 @@
 //! A ballot is flags u32, acknowledged u64, failed u64, context u64, floor u64 ([`super::agreement`]).
 
 use super::absent::Making;
-use super::agreement::{Ballot, Name, Word};
+use super::agreement::{AgreementName, Ballot, Word};
 use super::packet::NOTICE;
-use super::state::State;
+use super::state::MessengerState;
 use rma_core::channel::{Channel, Lane, MIN_PACKET, Room, Source};
 use rma_core::ids::Peer;
 use rma_core::wire::{HEADER_LEN, Protocol, header};
@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// One of these packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Notice {
+pub(super) enum NoticePacket {
     /// A communicator was revoked.
     Revoked { context: u64 },
     /// A peer has failed in the making of a communicator ([`super::absent`]).
@@ -35,7 +35,7 @@ pub(super) enum Notice {
     /// The sender has the communicator of a making, and asks which ranks have not.
     Ask(Making),
     /// A word of an agreement.
-    Agreement { name: Name, word: Word },
+    Agreement { name: AgreementName, word: Word },
 }
 
 /// Longest packet.
@@ -43,11 +43,11 @@ const LONGEST: usize = HEADER_LEN + 2 + 16 + BALLOT_LEN + 4;
 const BALLOT_LEN: usize = 36;
 const _: () = assert!(LONGEST <= MIN_PACKET);
 
-type Bytes = SmallVec<[u8; LONGEST]>;
+type NoticeBytes = SmallVec<[u8; LONGEST]>;
 
-impl Notice {
-    fn emit(&self) -> Bytes {
-        let mut bytes = Bytes::new();
+impl NoticePacket {
+    fn emit(&self) -> NoticeBytes {
+        let mut bytes = NoticeBytes::new();
         bytes.extend_from_slice(&header(Protocol::Message));
         bytes.push(NOTICE);
         match self {
@@ -90,11 +90,11 @@ impl Notice {
     fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
         const SHORT: &str = "notice shorter than its kind";
         let (kind, rest) = bytes.get(HEADER_LEN + 1..).and_then(<[u8]>::split_first).ok_or(SHORT)?;
-        let mut fields = Fields(rest);
+        let mut fields = NoticeFields(rest);
         let notice = match kind {
             1 => Self::Revoked { context: fields.long()? },
             2..=5 => {
-                let name = Name { context: fields.long()?, number: fields.long()? };
+                let name = AgreementName { context: fields.long()?, number: fields.long()? };
                 let word = match kind {
                     2 => Word::Vote(fields.ballot()?),
                     3 => Word::Propose { ballot: fields.ballot()?, leader: fields.number()? },
@@ -111,12 +111,12 @@ impl Notice {
     }
 }
 
-fn put_making(bytes: &mut Bytes, making: &Making) {
+fn put_making(bytes: &mut NoticeBytes, making: &Making) {
     let Making { parent, number, part } = making;
     [parent, number, part].into_iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
 }
 
-fn put_ballot(bytes: &mut Bytes, ballot: &Ballot) {
+fn put_ballot(bytes: &mut NoticeBytes, ballot: &Ballot) {
     let Ballot { flags, acknowledged, failed, context, floor } = ballot;
     bytes.extend_from_slice(&flags.to_le_bytes());
     for number in [acknowledged, failed, context, floor] {
@@ -125,9 +125,9 @@ fn put_ballot(bytes: &mut Bytes, ballot: &Ballot) {
 }
 
 /// Reads fields one after the other.
-struct Fields<'a>(&'a [u8]);
+struct NoticeFields<'a>(&'a [u8]);
 
-impl Fields<'_> {
+impl NoticeFields<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
         let (field, rest) = self.0.split_first_chunk::<N>().ok_or("notice shorter than its kind")?;
         self.0 = rest;
@@ -157,9 +157,9 @@ impl Fields<'_> {
     }
 }
 
-impl State {
+impl MessengerState {
     /// Has the next step tell a peer.
-    pub(super) fn tell(&mut self, peer: Peer, notice: Notice) {
+    pub(super) fn tell(&mut self, peer: Peer, notice: NoticePacket) {
         if peer == self.me || self.is_gone(peer) {
             return;
         }
@@ -170,11 +170,11 @@ impl State {
 
     /// Takes such a packet.
     pub(super) fn on_notice(&mut self, from: Peer, bytes: &[u8]) -> Result<(), &'static str> {
-        match Notice::parse(bytes)? {
-            Notice::Revoked { context } => self.revoke(context),
-            Notice::Absent { making, peer } => self.on_absent(peer, making),
-            Notice::Ask(making) => self.on_ask(from, making),
-            Notice::Agreement { name, word } => self.on_word(from, name, word),
+        match NoticePacket::parse(bytes)? {
+            NoticePacket::Revoked { context } => self.revoke(context),
+            NoticePacket::Absent { making, peer } => self.on_absent(peer, making),
+            NoticePacket::Ask(making) => self.on_ask(from, making),
+            NoticePacket::Agreement { name, word } => self.on_word(from, name, word),
         }
         Ok(())
     }
@@ -221,10 +221,10 @@ impl State {
 mod tests {
     use super::*;
 
-    fn samples() -> Vec<Notice> {
+    fn samples() -> Vec<NoticePacket> {
         let mut samples = Vec::new();
         for number in [0, 1, u64::from(u32::MAX), u64::MAX] {
-            let name = Name { context: number, number: !number };
+            let name = AgreementName { context: number, number: !number };
             let ballot = Ballot {
                 flags: number as u32,
                 acknowledged: number ^ 5,
@@ -239,11 +239,11 @@ mod tests {
                 Word::Accept { leader },
                 Word::Decided(ballot),
             ];
-            samples.extend(words.map(|word| Notice::Agreement { name, word }));
-            samples.push(Notice::Revoked { context: number });
+            samples.extend(words.map(|word| NoticePacket::Agreement { name, word }));
+            samples.push(NoticePacket::Revoked { context: number });
             let making = Making { parent: number, number: !number, part: number ^ 9 };
-            samples.push(Notice::Absent { making, peer: Peer(leader) });
-            samples.push(Notice::Ask(making));
+            samples.push(NoticePacket::Absent { making, peer: Peer(leader) });
+            samples.push(NoticePacket::Ask(making));
         }
         samples
     }
@@ -252,12 +252,12 @@ mod tests {
     fn notices_survive_their_bytes_and_nothing_else_is_one() {
         for notice in samples() {
             let bytes = notice.emit();
-            assert_eq!(Notice::parse(&bytes), Ok(notice));
-            assert!((0..bytes.len()).all(|len| Notice::parse(&bytes[..len]).is_err()), "{notice:?}");
-            assert!(Notice::parse(&[&bytes[..], b"x"].concat()).is_err());
+            assert_eq!(NoticePacket::parse(&bytes), Ok(notice));
+            assert!((0..bytes.len()).all(|len| NoticePacket::parse(&bytes[..len]).is_err()), "{notice:?}");
+            assert!(NoticePacket::parse(&[&bytes[..], b"x"].concat()).is_err());
             let mut other = bytes.clone();
             other[HEADER_LEN + 1] = 8;
-            assert!(Notice::parse(&other).is_err());
+            assert!(NoticePacket::parse(&other).is_err());
         }
     }
 }

@@ -122,7 +122,7 @@ pub(super) enum Packet {
 }
 
 /// A packet's head as bytes.
-pub(super) struct Head {
+pub(super) struct PacketHead {
     bytes: [u8; HEAD_MAX],
     len: usize,
 }
@@ -141,7 +141,7 @@ impl Packet {
 
     /// A small message, which most packets are: one look at the length.
     fn parse_eager(head: &[u8; EAGER_LEN]) -> Result<Self, &'static str> {
-        let mut fields = Fields { bytes: head, at: FIELDS };
+        let mut fields = PacketFields { bytes: head, at: FIELDS };
         let label = fields.label(head[PLANE])?;
         Ok(Self::Eager { label, credit: fields.number()? })
     }
@@ -149,7 +149,7 @@ impl Packet {
     fn parse_any(bytes: &[u8]) -> Result<(Self, usize), &'static str> {
         let kind = *bytes.get(KIND).ok_or("shorter than a message packet's head")?;
         let plane = *bytes.get(PLANE).ok_or("shorter than a message packet's head")?;
-        let mut fields = Fields { bytes, at: FIELDS };
+        let mut fields = PacketFields { bytes, at: FIELDS };
         let packet = match kind {
             EAGER => return Err(SHORTER),
             2 => Self::Announce {
@@ -188,7 +188,7 @@ impl Packet {
     }
 
     /// The packet's bytes, without its message.
-    pub(super) fn emit(&self) -> Head {
+    pub(super) fn emit(&self) -> PacketHead {
         let (kind, plane) = match self {
             Self::Eager { label, .. } => (EAGER, label.scope.plane as u8),
             Self::Announce { label, .. } => (2, label.scope.plane as u8),
@@ -204,7 +204,7 @@ impl Packet {
             Self::Greeting => (12, 0),
             Self::Notice => (NOTICE, 0),
         };
-        let mut head = Head { bytes: [0; HEAD_MAX], len: 0 };
+        let mut head = PacketHead { bytes: [0; HEAD_MAX], len: 0 };
         head.put(&header(Protocol::Message));
         head.put(&[kind, plane]);
         match *self {
@@ -243,7 +243,7 @@ impl Packet {
     }
 }
 
-impl Head {
+impl PacketHead {
     fn put(&mut self, bytes: &[u8]) {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
@@ -255,7 +255,7 @@ impl Head {
     }
 }
 
-impl AsRef<[u8]> for Head {
+impl AsRef<[u8]> for PacketHead {
     fn as_ref(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
@@ -276,12 +276,12 @@ impl Plane {
 }
 
 /// Reads fields one after the other.
-struct Fields<'a> {
+struct PacketFields<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Fields<'_> {
+impl PacketFields<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
         let field = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
         self.at += N;

@@ -24,7 +24,7 @@ use super::packet::{Label, Packet, Plane, Scope};
 use super::request::RequestId;
 use super::revoked::revoked_error;
 use super::sending::left_error;
-use super::state::{Absence, Kind, Outgoing, Send, SendStage, State};
+use super::state::{Absence, MessengerState, Outgoing, RequestKind, Send, SendStage};
 use rma_core::host::Group;
 use rma_core::ids::Peer;
 use rma_core::{Error, ErrorClass};
@@ -48,16 +48,16 @@ pub(super) fn number_of(tag: u64) -> Option<u64> {
 /// What has been quit, by this process and by others.
 #[derive(Debug, Default)]
 pub(super) struct Quits {
-    own: FxHashMap<Scope, Numbers>,
+    own: FxHashMap<Scope, QuitNumbers>,
     /// Because of whose death, where it is one.
     dead: FxHashMap<Scope, Peer>,
     /// Of peers, as long as this process is not through with the collective.
-    of_peers: FxHashMap<(Peer, Scope), Numbers>,
+    of_peers: FxHashMap<(Peer, Scope), QuitNumbers>,
 }
 
 /// Numbers of collectives, as ranges from the first to the last that were quit with errors of one class.
 #[derive(Debug, Default)]
-struct Numbers(BTreeMap<u64, (u64, ErrorClass)>);
+struct QuitNumbers(BTreeMap<u64, (u64, ErrorClass)>);
 
 impl Quits {
     /// Whether this process has quit the collective of a message.
@@ -84,7 +84,7 @@ impl Quits {
     }
 }
 
-impl Numbers {
+impl QuitNumbers {
     fn range_of(&self, number: u64) -> Option<(u64, u64, ErrorClass)> {
         let (first, (last, why)) = self.0.range(..=number).next_back()?;
         (number <= *last).then_some((*first, *last, *why))
@@ -127,7 +127,7 @@ impl Numbers {
     }
 }
 
-impl State {
+impl MessengerState {
     /// Leaves a collective, and tells these peers; nothing is done the second time.
     fn quit(&mut self, scope: Scope, number: u64, why: ErrorClass, tell: impl Iterator<Item = Peer>) {
         self.signs.has_quits.store(true, Relaxed);
@@ -143,16 +143,17 @@ impl State {
             send.label.scope == scope && is_of(send.label.tag) && send.stage == SendStage::Queued
         };
         let all = self.requests.iter_mut();
-        let queued = all.filter(|(_, request)| matches!(&request.kind, Kind::Send(send) if is_queued(send)));
+        let queued =
+            all.filter(|(_, request)| matches!(&request.kind, RequestKind::Send(send) if is_queued(send)));
         // Their places in the queues are passed over.
         for (id, to) in queued
             .filter_map(|(id, request)| match &request.kind {
-                Kind::Send(send) => Some((id, send.to)),
+                RequestKind::Send(send) => Some((id, send.to)),
                 _ => None,
             })
             .collect::<Vec<_>>()
         {
-            self.finish(id, Kind::Sent(Err(quit_error("send", self.me, to, why))));
+            self.finish(id, RequestKind::Sent(Err(quit_error("send", self.me, to, why))));
         }
         let me = self.me;
         for peer in tell.filter(|peer| *peer != me) {
@@ -174,7 +175,7 @@ impl State {
             Content::Own { send, .. } => {
                 let why = self.why_left(Label { scope, tag });
                 let error = self.leaving_error("send", scope, source, why);
-                self.finish(send, Kind::Sent(Err(error)));
+                self.finish(send, RequestKind::Sent(Err(error)));
             }
         }
     }
@@ -223,7 +224,7 @@ impl State {
             return Err("declines a message that was not announced");
         };
         if is_asked_back {
-            self.finish(sender, Kind::Withdrawn);
+            self.finish(sender, RequestKind::Withdrawn);
             return Ok(());
         }
         let error = match dead {
@@ -238,7 +239,7 @@ impl State {
                 self.leaving_error("send", scope, from, why)
             }
         };
-        self.finish(sender, Kind::Sent(Err(error)));
+        self.finish(sender, RequestKind::Sent(Err(error)));
         Ok(())
     }
 
@@ -260,7 +261,7 @@ impl State {
         self.quits.of_peers.entry((from, scope)).or_default().add(number, why);
         for id in self.matcher.take_posted_of(scope, from, |tag| tag >> PARTS == number) {
             self.note_cause(from, Absence::Left);
-            self.finish(id, Kind::Received(Err(quit_error("receive", from, from, why))));
+            self.finish(id, RequestKind::Received(Err(quit_error("receive", from, from, why))));
         }
         Ok(())
     }
@@ -319,7 +320,7 @@ mod tests {
     #[test]
     fn ranges_hold_what_a_set_of_numbers_does() {
         let mut dice = crate::testing::Dice::new(7);
-        let (mut numbers, mut set) = (Numbers::default(), BTreeMap::new());
+        let (mut numbers, mut set) = (QuitNumbers::default(), BTreeMap::new());
         for _ in 0..5000 {
             let number = match dice.below(12) as u64 {
                 11 => u64::MAX,
@@ -338,7 +339,7 @@ mod tests {
                 assert_eq!(numbers.why(at), set.get(&at).copied(), "{at} in {numbers:?}");
             }
         }
-        let mut numbers = Numbers::default();
+        let mut numbers = QuitNumbers::default();
         (0..1000).for_each(|number| {
             numbers.add(number, ErrorClass::Other);
         });

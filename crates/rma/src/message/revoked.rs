@@ -8,15 +8,15 @@
 //! Windows, whose collectives have a plane of their own, are not touched.
 
 use super::messenger::Messenger;
-use super::notice::Notice;
+use super::notice::NoticePacket;
 use super::packet::{Plane, Scope};
-use super::state::State;
+use super::state::MessengerState;
 use rma_core::ids::Rank;
 use rma_core::{Error, ErrorClass};
 use rustc_hash::FxHashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
-impl State {
+impl MessengerState {
     /// A communicator is revoked, as the program or another process says.
     pub(super) fn revoke(&mut self, context: u64) {
         if !self.revoked.insert(context) {
@@ -39,7 +39,7 @@ impl State {
     pub(super) fn spread(&mut self, context: u64) {
         let Some(members) = self.deaths.circle(context).cloned() else { return };
         for rank in (0..members.size()).map(Rank) {
-            self.tell(members.peer(rank), Notice::Revoked { context });
+            self.tell(members.peer(rank), NoticePacket::Revoked { context });
         }
     }
 

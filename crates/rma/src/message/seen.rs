@@ -1,7 +1,7 @@
 //! What the holder of a request has seen of the messenger's events, so that a test that cannot find anything new takes no lock.
 
 use super::request::RequestId;
-use super::state::{Signs, State};
+use super::state::{MessengerState, Signs};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The events before which a request had not ended; `None` where it may have. A request ends by an event, or is given up because of a
@@ -11,7 +11,7 @@ pub(super) struct Seen(Option<u64>);
 
 impl Seen {
     /// For a request that has begun under this lock.
-    pub(super) fn at_begin(state: &State, id: RequestId) -> Self {
+    pub(super) fn at_begin(state: &MessengerState, id: RequestId) -> Self {
         Self(state.is_under_way(id).then(|| state.signs.events.load(Relaxed)))
     }
 

@@ -3,7 +3,7 @@
 use super::messenger::Messenger;
 use super::request::RequestId;
 use super::seen::Seen;
-use super::state::{Kind, State};
+use super::state::{MessengerState, RequestKind};
 use rma_core::Result;
 use rma_core::host::Group;
 use std::fmt;
@@ -33,7 +33,7 @@ impl SendRequest {
         self.id
     }
 
-    pub(super) fn with_state(&self, act: impl FnOnce(&mut State, RequestId)) {
+    pub(super) fn with_state(&self, act: impl FnOnce(&mut MessengerState, RequestId)) {
         if !self.is_over {
             act(&mut self.messenger.lock(), self.id);
         }
@@ -59,8 +59,8 @@ impl SendRequest {
         self.is_over = true;
         match end {
             Err(error) => Some(Err(error)),
-            Ok(Kind::Sent(end)) => Some(end),
-            Ok(Kind::Withdrawn) => {
+            Ok(RequestKind::Sent(end)) => Some(end),
+            Ok(RequestKind::Withdrawn) => {
                 self.is_withdrawn = true;
                 Some(Ok(()))
             }

@@ -1,4 +1,4 @@
-//! From a send call to the channel. All sending happens in [`State::advance`].
+//! From a send call to the channel. All sending happens in [`MessengerState::advance`].
 //!
 //! Per peer there are two queues: responses are descriptors that need no room of ours beyond themselves, requests leave
 //! strictly in the order of the calls, so that messages of one pair match in order. "Full" stops one queue of one peer.
@@ -9,7 +9,10 @@ use super::messenger::Messenger;
 use super::near::are_near;
 use super::packet::{EAGER_LEN, Label, Packet};
 use super::request::RequestId;
-use super::state::{Absence, Herald, Kind, Outgoing, Receive, Request, Send, SendMode, SendStage, State};
+use super::state::{
+    Absence, Herald, MessengerState, Outgoing, ReceiveState, RequestKind, RequestState, Send, SendMode,
+    SendStage,
+};
 use rma_core::channel::{BulkToken, Channel, Failure, Lane, Room, Source};
 use rma_core::datatype::Gather;
 use rma_core::ids::Peer;
@@ -25,7 +28,7 @@ const MOST_TO_GREET: usize = 64;
 const SHORT: usize = 64;
 
 /// What became of one thing to send.
-enum Step {
+enum SendOutcome {
     /// It left.
     Sent,
     /// There is no room, or nothing to send.
@@ -34,7 +37,7 @@ enum Step {
     Lost(Failure),
 }
 
-impl State {
+impl MessengerState {
     /// Starts to send; the end is found under the answered name.
     pub(super) fn begin_send(
         &mut self,
@@ -46,17 +49,17 @@ impl State {
         self.check_peer(to, "send")?;
         let refusal = self.revocation(label.scope, "send");
         if let Some(error) = refusal.or_else(|| self.absence_of(label.scope.context, to)) {
-            let kind = Kind::Sent(Err(error));
-            return Ok(self.requests.insert(Request { kind, is_abandoned: false }));
+            let kind = RequestKind::Sent(Err(error));
+            return Ok(self.requests.insert(RequestState { kind, is_abandoned: false }));
         }
         if to == self.me {
             return Ok(self.begin_send_to_self(label, payload, mode));
         }
         let lost = self.peer(to).lost.clone();
         let send = Send { to, label, payload, mode, stage: SendStage::Queued, is_asked_back: false };
-        let id = self.requests.insert(Request { kind: Kind::Send(send), is_abandoned: false });
+        let id = self.requests.insert(RequestState { kind: RequestKind::Send(send), is_abandoned: false });
         match lost {
-            Some(why) => self.finish(id, Kind::Sent(Err(lost_error("send", to, &why)))),
+            Some(why) => self.finish(id, RequestKind::Sent(Err(lost_error("send", to, &why)))),
             None => {
                 self.peer(to).requests.push_back(Outgoing::Message(id));
                 self.activate(to);
@@ -67,12 +70,12 @@ impl State {
 
     fn begin_send_to_self(&mut self, label: Label, payload: Payload, mode: SendMode) -> RequestId {
         self.note_event();
-        let sent = |end| Request { kind: Kind::Sent(end), is_abandoned: false };
+        let sent = |end| RequestState { kind: RequestKind::Sent(end), is_abandoned: false };
         let me = self.me;
         let len = payload.len() as u64;
         if let Some(receive) = self.matcher.take_posted(label, me) {
             let receive = self.as_request(receive);
-            if let Some(Kind::Receive(Receive::Posted { sink, .. })) = self.take_kind(receive) {
+            if let Some(RequestKind::Receive(ReceiveState::Posted { sink, .. })) = self.take_kind(receive) {
                 let data = payload.copy_to(sink);
                 self.finish_receive(receive, me, label.tag, len, data);
             }
@@ -88,7 +91,8 @@ impl State {
             None => {
                 let stage = SendStage::Announced;
                 let send = Send { to: me, label, payload, mode, stage, is_asked_back: false };
-                let id = self.requests.insert(Request { kind: Kind::Send(send), is_abandoned: false });
+                let id =
+                    self.requests.insert(RequestState { kind: RequestKind::Send(send), is_abandoned: false });
                 (id, super::matching::Content::Own { send: id, len })
             }
         };
@@ -98,8 +102,8 @@ impl State {
     }
 
     /// Takes what a request is made of out; it is to be finished at once.
-    pub(super) fn take_kind(&mut self, id: RequestId) -> Option<Kind> {
-        let placeholder = Kind::Sent(Ok(()));
+    pub(super) fn take_kind(&mut self, id: RequestId) -> Option<RequestKind> {
+        let placeholder = RequestKind::Sent(Ok(()));
         self.requests.get_mut(id).map(|request| std::mem::replace(&mut request.kind, placeholder))
     }
 
@@ -186,12 +190,12 @@ impl State {
                     Lane::Request => self.send_request(peer, channel, max_packet),
                 };
                 match step {
-                    Step::Sent => {
+                    SendOutcome::Sent => {
                         self.packets_sent += 1;
                         moved = true;
                     }
-                    Step::Stop => break,
-                    Step::Lost(failure) => {
+                    SendOutcome::Stop => break,
+                    SendOutcome::Lost(failure) => {
                         if !self.has_parted(peer, &failure) {
                             self.on_unreachable(peer, &failure);
                         }
@@ -223,7 +227,7 @@ impl State {
         has_parted
     }
 
-    fn send_response(&mut self, peer: Peer, channel: &mut dyn Channel) -> Step {
+    fn send_response(&mut self, peer: Peer, channel: &mut dyn Channel) -> SendOutcome {
         let state = self.peer(peer);
         let (packet, paid) = match state.responses.front() {
             Some(packet) => (*packet, 0),
@@ -231,10 +235,10 @@ impl State {
                 let credit = state.credit.pay();
                 (Packet::Credit { credit }, credit)
             }
-            None => return Step::Stop,
+            None => return SendOutcome::Stop,
         };
         let step = send_small(channel, peer, Lane::Response, &packet, None);
-        if let Step::Sent = step {
+        if let SendOutcome::Sent = step {
             if paid == 0 {
                 state.responses.pop_front();
             }
@@ -244,8 +248,8 @@ impl State {
         step
     }
 
-    fn send_request(&mut self, peer: Peer, channel: &mut dyn Channel, max_packet: usize) -> Step {
-        let Some(outgoing) = self.peer(peer).requests.front().copied() else { return Step::Stop };
+    fn send_request(&mut self, peer: Peer, channel: &mut dyn Channel, max_packet: usize) -> SendOutcome {
+        let Some(outgoing) = self.peer(peer).requests.front().copied() else { return SendOutcome::Stop };
         let step = match outgoing {
             Outgoing::Message(id) => self.send_message(id, peer, channel, max_packet),
             Outgoing::Body(id) => self.send_body(id, peer, channel),
@@ -261,7 +265,7 @@ impl State {
                 send_small(channel, peer, Lane::Request, &Packet::Quit { scope, number, why }, None)
             }
         };
-        if let Step::Sent = step {
+        if let SendOutcome::Sent = step {
             self.peer(peer).requests.pop_front();
         }
         step
@@ -274,11 +278,11 @@ impl State {
         peer: Peer,
         channel: &mut dyn Channel,
         max_packet: usize,
-    ) -> Step {
+    ) -> SendOutcome {
         let eager_max = self.eager_max;
-        let Some(state) = self.peers.get_mut(&peer) else { return Step::Sent };
-        let Some(Request { kind: Kind::Send(send), .. }) = self.requests.get_mut(id) else {
-            return Step::Sent;
+        let Some(state) = self.peers.get_mut(&peer) else { return SendOutcome::Sent };
+        let Some(RequestState { kind: RequestKind::Send(send), .. }) = self.requests.get_mut(id) else {
+            return SendOutcome::Sent;
         };
         let len = send.payload.len();
         let before = state.credit;
@@ -295,16 +299,16 @@ impl State {
             send_small(channel, peer, Lane::Request, &packet, None)
         };
         match step {
-            Step::Sent if is_eager => self.finish(id, Kind::Sent(Ok(()))),
-            Step::Sent => send.stage = SendStage::Announced,
-            Step::Stop | Step::Lost(_) => state.credit = before,
+            SendOutcome::Sent if is_eager => self.finish(id, RequestKind::Sent(Ok(()))),
+            SendOutcome::Sent => send.stage = SendStage::Announced,
+            SendOutcome::Stop | SendOutcome::Lost(_) => state.credit = before,
         }
         step
     }
 
-    fn send_body(&mut self, id: RequestId, peer: Peer, channel: &mut dyn Channel) -> Step {
-        let Some(send) = self.send_mut(id) else { return Step::Sent };
-        let SendStage::Accepted { receiver } = send.stage else { return Step::Sent };
+    fn send_body(&mut self, id: RequestId, peer: Peer, channel: &mut dyn Channel) -> SendOutcome {
+        let Some(send) = self.send_mut(id) else { return SendOutcome::Sent };
+        let SendStage::Accepted { receiver } = send.stage else { return SendOutcome::Sent };
         let head = Packet::Body { receiver }.emit();
         // SAFETY: the request keeps the payload as it is while its stage is `Leaving`, which it becomes here and stays
         // until `on_body_left`.
@@ -313,10 +317,10 @@ impl State {
         match channel.send_bulk(peer, Lane::Request, head.as_ref(), body, token) {
             Ok(Room::Granted) => {
                 send.stage = SendStage::Leaving;
-                Step::Sent
+                SendOutcome::Sent
             }
-            Ok(Room::Full) => Step::Stop,
-            Err(failure) => Step::Lost(failure),
+            Ok(Room::Full) => SendOutcome::Stop,
+            Err(failure) => SendOutcome::Lost(failure),
         }
     }
 
@@ -371,7 +375,7 @@ impl State {
     pub(super) fn on_body_left(&mut self, token: BulkToken) {
         let id = RequestId::from_bits(token.0 & !UPPER_TOKEN);
         if self.send_mut(id).is_some_and(|send| send.stage == SendStage::Leaving) {
-            self.finish(id, Kind::Sent(Ok(())));
+            self.finish(id, RequestKind::Sent(Ok(())));
         }
     }
 
@@ -398,14 +402,14 @@ impl State {
         state.is_active = false;
         let why = state.lost.get_or_insert_with(|| failure.detail.clone()).clone();
         self.on_death(peer, Teller::Channel);
-        let is_hopeless = |kind: &Kind| match kind {
-            Kind::Send(send) => send.to == peer && send.stage != SendStage::Leaving,
+        let is_hopeless = |kind: &RequestKind| match kind {
+            RequestKind::Send(send) => send.to == peer && send.stage != SendStage::Leaving,
             _ => false,
         };
         let all = self.requests.iter_mut();
         let hopeless: Vec<_> = all.filter(|(_, r)| is_hopeless(&r.kind)).map(|(id, _)| id).collect();
         for id in hopeless {
-            self.finish(id, Kind::Sent(Err(lost_error("send", peer, &why))));
+            self.finish(id, RequestKind::Sent(Err(lost_error("send", peer, &why))));
         }
     }
 }
@@ -457,7 +461,7 @@ fn send_small(
     lane: Lane,
     packet: &Packet,
     message: Option<&Payload>,
-) -> Step {
+) -> SendOutcome {
     let head = packet.emit();
     let len = head.as_ref().len() + message.map_or(0, Payload::len);
     match channel.reserve(peer, lane, len) {
@@ -467,9 +471,9 @@ fn send_small(
                 message.fill(channel);
             }
             channel.commit();
-            Step::Sent
+            SendOutcome::Sent
         }
-        Ok(Room::Full) => Step::Stop,
-        Err(failure) => Step::Lost(failure),
+        Ok(Room::Full) => SendOutcome::Stop,
+        Err(failure) => SendOutcome::Lost(failure),
     }
 }

@@ -9,10 +9,10 @@ use super::agreement::Agreements;
 use super::config::MessageConfig;
 use super::credit::Credit;
 use super::deaths::Deaths;
-use super::lent::Lent;
+use super::lent::LentState;
 use super::matching::{Matcher, Pattern};
 use super::memory::{Landing, Payload, Sink};
-use super::notice::Notice;
+use super::notice::NoticePacket;
 use super::packet::{Label, Packet, Scope};
 use super::quits::Quits;
 use super::request::{RequestId, Requests};
@@ -64,15 +64,15 @@ pub(crate) enum Absence {
 pub(super) struct Herald(pub(super) Box<dyn Fn(Peer, Absence) + std::marker::Send>);
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct MessengerState {
     pub(super) me: Peer,
     pub(super) size: u32,
     pub(super) eager_max: usize,
     pub(super) window: usize,
-    pub(super) requests: Requests<Request>,
+    pub(super) requests: Requests<RequestState>,
     pub(super) matcher: Matcher,
     /// The receive that stands in matching without a request.
-    pub(super) lent: Option<Lent>,
+    pub(super) lent: Option<LentState>,
     pub(super) peers: FxHashMap<Peer, PeerState>,
     /// Peers to which something is to be sent.
     pub(super) active: Vec<Peer>,
@@ -99,7 +99,7 @@ pub(super) struct State {
     /// Agreements that others may still ask about.
     pub(super) agreements: Agreements,
     /// What the next step tells others of these.
-    pub(super) notices: VecDeque<(Peer, Notice)>,
+    pub(super) notices: VecDeque<(Peer, NoticePacket)>,
     /// What a step looks at without the state's lock.
     pub(super) signs: Arc<Signs>,
     /// Packets that were given to channels, heads of bodies included.
@@ -170,16 +170,16 @@ pub(super) enum Outgoing {
 }
 
 #[derive(Debug)]
-pub(super) struct Request {
-    pub(super) kind: Kind,
+pub(super) struct RequestState {
+    pub(super) kind: RequestKind,
     /// No call will ask how it ended.
     pub(super) is_abandoned: bool,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum RequestKind {
     Send(Send),
-    Receive(Receive),
+    Receive(ReceiveState),
     /// A send that has ended.
     Sent(Result<()>),
     /// A send that was taken back.
@@ -225,7 +225,7 @@ pub(super) enum SendStage {
 
 /// Posted → done, or Posted → Awaiting → Arriving → done.
 #[derive(Debug)]
-pub(super) enum Receive {
+pub(super) enum ReceiveState {
     /// In the matching tables.
     Posted { pattern: Pattern, sink: Sink },
     /// The sender has been asked to send.
@@ -240,7 +240,7 @@ impl fmt::Debug for Herald {
     }
 }
 
-impl State {
+impl MessengerState {
     pub(super) fn new(me: Peer, size: u32, config: &MessageConfig) -> Self {
         Self {
             me,
@@ -317,13 +317,13 @@ impl State {
     /// The send request of this name.
     pub(super) fn send_mut(&mut self, id: RequestId) -> Option<&mut Send> {
         match &mut self.requests.get_mut(id)?.kind {
-            Kind::Send(send) => Some(send),
+            RequestKind::Send(send) => Some(send),
             _ => None,
         }
     }
 
     /// Ends a request: its handle finds how, or it is gone.
-    pub(super) fn finish(&mut self, id: RequestId, end: Kind) {
+    pub(super) fn finish(&mut self, id: RequestId, end: RequestKind) {
         self.note_event();
         match self.requests.get_mut(id) {
             Some(request) if request.is_abandoned => drop(self.requests.remove(id)),
@@ -341,8 +341,8 @@ impl State {
         data: Result<Option<Vec<u8>>>,
     ) {
         let end = match data {
-            Ok(data) => Kind::Received(Ok(Received { source, tag, len, data })),
-            Err(error) => Kind::Refused(Waiting { source, tag, len }, error),
+            Ok(data) => RequestKind::Received(Ok(Received { source, tag, len, data })),
+            Err(error) => RequestKind::Refused(Waiting { source, tag, len }, error),
         };
         self.finish(id, end);
     }
@@ -350,16 +350,17 @@ impl State {
     /// Whether a request has not ended.
     pub(super) fn is_under_way(&self, id: RequestId) -> bool {
         let request = self.requests.get(id);
-        request.is_some_and(|request| matches!(request.kind, Kind::Send(_) | Kind::Receive(_)))
+        request.is_some_and(|request| matches!(request.kind, RequestKind::Send(_) | RequestKind::Receive(_)))
     }
 
     /// Takes the end of a request out, if it has come.
-    pub(super) fn take_end(&mut self, id: RequestId) -> Option<Kind> {
+    pub(super) fn take_end(&mut self, id: RequestId) -> Option<RequestKind> {
         match self.requests.get(id)?.kind {
-            Kind::Sent(_) | Kind::Withdrawn | Kind::Received(_) | Kind::Refused(..) => {
-                self.requests.remove(id).map(|request| request.kind)
-            }
-            Kind::Send(_) | Kind::Receive(_) => None,
+            RequestKind::Sent(_)
+            | RequestKind::Withdrawn
+            | RequestKind::Received(_)
+            | RequestKind::Refused(..) => self.requests.remove(id).map(|request| request.kind),
+            RequestKind::Send(_) | RequestKind::Receive(_) => None,
         }
     }
 
@@ -367,13 +368,16 @@ impl State {
     pub(super) fn abandon(&mut self, id: RequestId) {
         let Some(request) = self.requests.get_mut(id) else { return };
         match &request.kind {
-            Kind::Sent(_) | Kind::Withdrawn | Kind::Received(_) | Kind::Refused(..) => {
+            RequestKind::Sent(_)
+            | RequestKind::Withdrawn
+            | RequestKind::Received(_)
+            | RequestKind::Refused(..) => {
                 drop(self.requests.remove(id));
             }
-            Kind::Receive(Receive::Posted { .. }) => {
+            RequestKind::Receive(ReceiveState::Posted { .. }) => {
                 self.cancel(id);
             }
-            Kind::Send(_) | Kind::Receive(_) => request.is_abandoned = true,
+            RequestKind::Send(_) | RequestKind::Receive(_) => request.is_abandoned = true,
         }
     }
 
@@ -382,31 +386,34 @@ impl State {
     pub(super) fn release(&mut self, id: RequestId) -> bool {
         let Some(request) = self.requests.get_mut(id) else { return true };
         match &mut request.kind {
-            Kind::Send(Send { stage: SendStage::Leaving, payload: Payload::Memory(_), .. }) => false,
-            Kind::Send(Send { payload, stage, .. }) => {
+            RequestKind::Send(Send { stage: SendStage::Leaving, payload: Payload::Memory(_), .. }) => false,
+            RequestKind::Send(Send { payload, stage, .. }) => {
                 if *stage != SendStage::Leaving {
                     payload.detach();
                 }
                 true
             }
-            Kind::Receive(Receive::Arriving { landing: Landing::Memory, .. }) => false,
-            Kind::Receive(Receive::Awaiting { sink, .. }) => {
+            RequestKind::Receive(ReceiveState::Arriving { landing: Landing::Memory, .. }) => false,
+            RequestKind::Receive(ReceiveState::Awaiting { sink, .. }) => {
                 *sink = Sink::Owned { limit: 0 };
                 true
             }
-            Kind::Receive(Receive::Posted { .. }) => {
+            RequestKind::Receive(ReceiveState::Posted { .. }) => {
                 self.cancel(id);
                 true
             }
-            Kind::Receive(Receive::Arriving { .. }) => true,
-            Kind::Sent(_) | Kind::Withdrawn | Kind::Received(_) | Kind::Refused(..) => true,
+            RequestKind::Receive(ReceiveState::Arriving { .. }) => true,
+            RequestKind::Sent(_)
+            | RequestKind::Withdrawn
+            | RequestKind::Received(_)
+            | RequestKind::Refused(..) => true,
         }
     }
 
     /// Takes a posted receive back for good; says whether it was still posted.
     pub(super) fn cancel(&mut self, id: RequestId) -> bool {
         let scope = match self.requests.get(id).map(|request| &request.kind) {
-            Some(Kind::Receive(Receive::Posted { pattern, .. })) => pattern.scope,
+            Some(RequestKind::Receive(ReceiveState::Posted { pattern, .. })) => pattern.scope,
             _ => return false,
         };
         self.matcher.withdraw(scope, id);
@@ -424,14 +431,14 @@ impl State {
     /// Whether everything that was sent has left.
     pub(super) fn has_sent_all(&mut self) -> bool {
         let Self { me, quits, requests, active, notices, revoked, .. } = self;
-        let is_under_way = |request: &Request| match &request.kind {
+        let is_under_way = |request: &RequestState| match &request.kind {
             // No receive asks for it any more.
-            Kind::Send(Send { stage: SendStage::Announced, label, .. })
+            RequestKind::Send(Send { stage: SendStage::Announced, label, .. })
                 if quits.are_of(*label) || are_of(revoked, label.scope) =>
             {
                 false
             }
-            Kind::Send(send) => send.to != *me,
+            RequestKind::Send(send) => send.to != *me,
             _ => false,
         };
         active.is_empty()
@@ -440,15 +447,15 @@ impl State {
     }
 }
 
-impl Drop for State {
+impl Drop for MessengerState {
     fn drop(&mut self) {
         // A channel may outlive this state for a moment; what it can still touch is left where it is.
         for (_, request) in self.requests.iter_mut() {
             match &mut request.kind {
-                Kind::Send(Send { stage: SendStage::Leaving, payload, .. }) => {
+                RequestKind::Send(Send { stage: SendStage::Leaving, payload, .. }) => {
                     std::mem::forget(std::mem::replace(payload, Payload::Owned(Vec::new())));
                 }
-                Kind::Receive(Receive::Arriving { landing, .. }) => {
+                RequestKind::Receive(ReceiveState::Arriving { landing, .. }) => {
                     std::mem::forget(std::mem::replace(landing, Landing::Memory));
                 }
                 _ => {}

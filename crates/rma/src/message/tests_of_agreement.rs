@@ -142,12 +142,12 @@ fn all_the_living_decide_and_none_has_decided_otherwise() {
 #[test]
 fn what_all_have_decided_is_forgotten_and_what_is_waited_for_is_not() {
     let mut agreements = Agreements::default();
-    let name = |number| Name { context: 1, number };
+    let name = |number| AgreementName { context: 1, number };
     for number in 0..4 {
         let decided = (number != 2).then(|| Ballot::new(0, 0));
         agreements.of.insert(name(number), Agreement { decided, ..Agreement::default() });
     }
-    agreements.of.insert(Name { context: 2, number: 0 }, Agreement::default());
+    agreements.of.insert(AgreementName { context: 2, number: 0 }, Agreement::default());
     assert_eq!((agreements.floor(1, 4), agreements.floor(2, 0), agreements.floor(3, 9)), (2, 0, 9));
     agreements.forget(1, 3);
     let mut left: Vec<_> = agreements.of.keys().map(|name| (name.context, name.number)).collect();

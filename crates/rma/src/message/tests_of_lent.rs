@@ -1,7 +1,7 @@
 //! Receives into lent memory, between those that have a request.
 
 use super::tests::{bytes, configs, finish};
-use super::{Making, MessageConfig, Messenger, Plane, Scope, ShortReceive, Waiting, messenger::Lent};
+use super::{Making, MessageConfig, Messenger, Plane, Scope, ShortReceive, Waiting, messenger::LentReceive};
 use crate::testing::{Dice, Net};
 use rma_core::ErrorClass;
 use rma_core::channel::MIN_PACKET;
@@ -33,7 +33,7 @@ fn lend<'a>(
     source: Option<u32>,
     tag: Option<u64>,
     memory: &mut [u8],
-) -> Option<Result<Waiting, Lent<'a>>> {
+) -> Option<Result<Waiting, LentReceive<'a>>> {
     // SAFETY: the tests look at the memory only when the receive has ended or been dropped.
     unsafe {
         let memory = WriteSpan::new(memory.as_mut_ptr(), memory.len());
@@ -41,7 +41,7 @@ fn lend<'a>(
     }
 }
 
-fn posted(lent: Option<Result<Waiting, Lent<'_>>>) -> Lent<'_> {
+fn posted(lent: Option<Result<Waiting, LentReceive<'_>>>) -> LentReceive<'_> {
     lent.expect("it is short enough").expect_err("nothing has arrived")
 }
 
@@ -107,7 +107,7 @@ fn whatever_else_comes_of_it_is_a_request() {
     let mut net = in_contact(&ROOMY, 3);
     let messenger = net.messengers[1].clone();
     let mut memory = [0; 100];
-    let goes_on = |lent: &mut Lent<'_>| match lent.has_moved().then(|| lent.test()).flatten() {
+    let goes_on = |lent: &mut LentReceive<'_>| match lent.has_moved().then(|| lent.test()).flatten() {
         Some(ShortReceive::Request(request)) => request,
         other => panic!("{other:?}"),
     };

@@ -17,10 +17,10 @@ use super::matching::Content;
 use super::packet::Packet;
 use super::request::RequestId;
 use super::send_request::SendRequest;
-use super::state::{Kind, Outgoing, SendStage, State};
+use super::state::{MessengerState, Outgoing, RequestKind, SendStage};
 use rma_core::ids::Peer;
 
-impl State {
+impl MessengerState {
     /// Takes a send back if it can be, now or by asking its receiver.
     fn withdraw_send(&mut self, id: RequestId) {
         let me = self.me;
@@ -28,11 +28,11 @@ impl State {
         let (to, stage) = (send.to, send.stage);
         match stage {
             // Its place in the queue is passed over.
-            SendStage::Queued => self.finish(id, Kind::Withdrawn),
+            SendStage::Queued => self.finish(id, RequestKind::Withdrawn),
             SendStage::Announced if to == me => {
                 let is_it = |content: &Content| matches!(content, Content::Own { send, .. } if *send == id);
                 if self.matcher.remove_arrived(me, is_it) {
-                    self.finish(id, Kind::Withdrawn);
+                    self.finish(id, RequestKind::Withdrawn);
                 }
             }
             SendStage::Announced => {
@@ -63,7 +63,7 @@ impl State {
         if !self.send_mut(sender).is_some_and(is_asked) {
             return Err("gives a message back that was not asked for");
         }
-        self.finish(sender, Kind::Withdrawn);
+        self.finish(sender, RequestKind::Withdrawn);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@
 use super::agreed::JOB_PREFIX;
 use super::inherited;
 use super::line::{Line, is_legal};
-use super::notices::OnNotice;
+use super::notices::NoticeHandler;
 use super::wire::{Beside, Voice, Wire, failed, malformed};
 use parking_lot::Mutex;
 use rma_core::Result;
@@ -299,7 +299,7 @@ impl Client {
         Arc::clone(&self.voice.stream)
     }
 
-    pub(super) fn set_watch(&self, on_notice: OnNotice) {
+    pub(super) fn set_watch(&self, on_notice: NoticeHandler) {
         self.wire.lock().on_notice = Some(on_notice);
     }
 

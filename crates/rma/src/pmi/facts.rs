@@ -38,7 +38,7 @@ pub(crate) enum Fact {
     Wait(Wait),
     Hold(Hold),
     /// The answer is over.
-    End(Summary),
+    End(AnswerSummary),
 }
 
 /// A wait, and one thing that it needs.
@@ -56,7 +56,7 @@ pub(crate) struct Wait {
 /// What is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Want {
-    pub(crate) what: What,
+    pub(crate) what: WantKind,
     pub(crate) site: Option<Site>,
     /// What users call the site.
     pub(crate) name: String,
@@ -87,7 +87,7 @@ pub(crate) struct Hold {
 
 /// The rest of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Summary {
+pub(crate) struct AnswerSummary {
     /// Whether all waits and locks are in the answer.
     pub(crate) is_complete: bool,
     /// Whether no thread of the program can do anything before one of its waits ends.
@@ -104,9 +104,9 @@ macro_rules! whats {
     ($($variant:ident $word:literal,)*) => {
         /// The kinds of needs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub(crate) enum What { $($variant,)* }
+        pub(crate) enum WantKind { $($variant,)* }
 
-        impl What {
+        impl WantKind {
             const ALL: &[(Self, &str)] = &[$((Self::$variant, $word),)*];
         }
     };
@@ -127,7 +127,7 @@ whats! {
     Requests "requests",
 }
 
-impl What {
+impl WantKind {
     pub(crate) fn word(self) -> &'static str {
         Self::ALL.iter().find(|(what, _)| *what == self).map_or("", |(_, word)| word)
     }
@@ -191,7 +191,7 @@ impl Said {
                 }
             }
             Fact::Hold(hold) => {
-                let what = if hold.is_exclusive { What::ExclusiveLock } else { What::SharedLock };
+                let what = if hold.is_exclusive { WantKind::ExclusiveLock } else { WantKind::SharedLock };
                 line("hold")
                     .with("site", site_text(hold.site))
                     .with("name", escaped(&hold.name))
@@ -218,7 +218,7 @@ fn wait(line: &Line, size: u32) -> Result<Wait, LineError> {
     let want = match line.get("what") {
         None => None,
         Some(what) => {
-            let what = What::parse(what)?;
+            let what = WantKind::parse(what)?;
             let ranks = Ranks::parse(line.require("ranks")?, size)?;
             let (site, name) = match line.get("site") {
                 None => (None, String::new()),
@@ -243,7 +243,7 @@ fn wait(line: &Line, size: u32) -> Result<Wait, LineError> {
 }
 
 fn hold(line: &Line, size: u32) -> Result<Hold, LineError> {
-    let what = What::parse(line.require("what")?)?;
+    let what = WantKind::parse(line.require("what")?)?;
     let rank = |key: &str| match line.number::<u32>(key)? {
         rank if rank < size => Ok(rank),
         rank => Err(LineError::new(format!("there is no rank {rank}"))),
@@ -256,16 +256,16 @@ fn hold(line: &Line, size: u32) -> Result<Hold, LineError> {
         name: unescaped(line.require("name")?)?,
         target: rank("target")?,
         holder: rank("holder")?,
-        is_exclusive: what == What::ExclusiveLock,
+        is_exclusive: what == WantKind::ExclusiveLock,
     })
 }
 
-fn summary(line: &Line) -> Result<Summary, LineError> {
+fn summary(line: &Line) -> Result<AnswerSummary, LineError> {
     let joined = match line.require("joined")? {
         "-" => Vec::new(),
         text => text.split(',').map(hex).collect::<Result<_, _>>()?,
     };
-    Ok(Summary {
+    Ok(AnswerSummary {
         is_complete: is(line, "complete")?,
         is_blocked: is(line, "blocked")?,
         moved: line.number("moved")?,
@@ -385,19 +385,19 @@ mod tests {
             said(Fact::Wait(Wait { number: 3, call: "lock_all".to_owned(), seconds: 12, want, text }))
         };
         let mut all: Vec<_> =
-            What::ALL.iter().map(|(what, _)| wait(Some(want(*what, Some(site), &[2])))).collect();
-        all.push(wait(Some(want(What::Message, None, &[]))));
+            WantKind::ALL.iter().map(|(what, _)| wait(Some(want(*what, Some(site), &[2])))).collect();
+        all.push(wait(Some(want(WantKind::Message, None, &[]))));
         all.push(wait(Some(want(
-            What::Creation,
+            WantKind::Creation,
             Some(Site { context: u64::MAX, window: None }),
             &[0, 1, 2, 5],
         ))));
         all.push(wait(None));
         let name = "x".to_owned();
         all.push(said(Fact::Hold(Hold { site, name, target: 1, holder: 0, is_exclusive: true })));
-        all.push(said(Fact::End(Summary::default())));
+        all.push(said(Fact::End(AnswerSummary::default())));
         let joined = vec![0, u64::MAX];
-        all.push(said(Fact::End(Summary {
+        all.push(said(Fact::End(AnswerSummary {
             is_complete: true,
             is_blocked: true,
             moved: 9,
@@ -423,7 +423,8 @@ mod tests {
         let name = "\u{1f980}".repeat(500);
         let site = Some(Site { context: u64::MAX, window: Some(u32::MAX) });
         let instance = Some(Instance { way: Way::Messages, number: u64::MAX });
-        let want = Want { what: What::Completes, site, name: name.clone(), instance, ranks, is_whole: true };
+        let want =
+            Want { what: WantKind::Completes, site, name: name.clone(), instance, ranks, is_whole: true };
         let text = name.clone();
         let wait = Wait { number: u64::MAX, call: name, seconds: u64::MAX, want: Some(want), text };
         let line = said(Fact::Wait(wait)).line();
@@ -433,7 +434,8 @@ mod tests {
         };
         assert!(!want.is_whole && want.ranks.len() == 200);
         let joined = (0..1000).map(|context| u64::MAX - context).collect();
-        let line = said(Fact::End(Summary { is_complete: true, joined, ..Summary::default() })).line();
+        let line =
+            said(Fact::End(AnswerSummary { is_complete: true, joined, ..AnswerSummary::default() })).line();
         assert!(line.to_bytes().len() <= 4096);
         let Fact::End(summary) = Said::parse(&line, 1).unwrap().fact else { panic!() };
         assert!(!summary.is_complete && summary.joined.len() == MOST_JOINED);

@@ -15,13 +15,13 @@ pub struct ProcessMapping {
 /// Blocks that are repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
-    blocks: Vec<Block>,
+    blocks: Vec<NodeBlock>,
     times: u32,
 }
 
 /// `nodes` consecutive nodes from `first` with `ranks` ranks each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Block {
+struct NodeBlock {
     first: u32,
     nodes: u32,
     ranks: u32,
@@ -35,7 +35,7 @@ impl ProcessMapping {
     pub fn regular(size: u32, ranks_per_node: u32) -> Self {
         assert!(size > 0 && ranks_per_node > 0);
         let ranks = ranks_per_node.min(size);
-        Self { runs: vec![Run::once(Block { first: 0, nodes: size.div_ceil(ranks), ranks })] }
+        Self { runs: vec![Run::once(NodeBlock { first: 0, nodes: size.div_ceil(ranks), ranks })] }
     }
 
     /// The nodes of all ranks, in rank order.
@@ -45,12 +45,12 @@ impl ProcessMapping {
     pub fn of_nodes(nodes: &[u32]) -> Self {
         assert!(!nodes.is_empty());
         let nodes = &nodes[..period(nodes)];
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut blocks: Vec<NodeBlock> = Vec::new();
         for same in nodes.chunk_by(|a, b| a == b) {
             let (first, ranks) = (same[0], same.len() as u32);
             match blocks.last_mut() {
                 Some(last) if last.ranks == ranks && last.first + last.nodes == first => last.nodes += 1,
-                _ => blocks.push(Block { first, nodes: 1, ranks }),
+                _ => blocks.push(NodeBlock { first, nodes: 1, ranks }),
             }
         }
         Self { runs: blocks.into_iter().map(Run::once).collect() }
@@ -125,14 +125,14 @@ fn period(nodes: &[u32]) -> usize {
 }
 
 impl Run {
-    fn once(block: Block) -> Self {
+    fn once(block: NodeBlock) -> Self {
         Self { blocks: vec![block], times: 1 }
     }
 
     /// Reads the block, or the repeated blocks, that the text begins with; answers the rest too.
     fn parse(text: &str) -> Result<(Self, &str), &'static str> {
         let Some(repeated) = text.strip_prefix('[') else {
-            let (block, rest) = Block::parse(text)?;
+            let (block, rest) = NodeBlock::parse(text)?;
             return Ok((Self::once(block), rest));
         };
         let (inner, rest) =
@@ -142,11 +142,11 @@ impl Run {
         if times == 0 {
             return Err("repeats blocks no time at all");
         }
-        let (block, mut left) = Block::parse(inner)?;
+        let (block, mut left) = NodeBlock::parse(inner)?;
         let mut blocks = vec![block];
         while !left.is_empty() {
             let (block, tail) =
-                Block::parse(left.strip_prefix(',').ok_or("has blocks without a comma between")?)?;
+                NodeBlock::parse(left.strip_prefix(',').ok_or("has blocks without a comma between")?)?;
             blocks.push(block);
             left = tail;
         }
@@ -160,7 +160,7 @@ impl Run {
 
     /// Ranks of one repetition. A block has at most 2^32, and a value fewer blocks than that.
     fn once_len(&self) -> u64 {
-        self.blocks.iter().map(Block::len).sum()
+        self.blocks.iter().map(NodeBlock::len).sum()
     }
 
     /// The node of the rank at this place in the run.
@@ -177,7 +177,7 @@ impl Run {
     }
 }
 
-impl Block {
+impl NodeBlock {
     /// Reads the block that the text begins with; answers the rest too.
     fn parse(text: &str) -> Result<(Self, &str), &'static str> {
         let Some(inner) = text.strip_prefix('(') else {
@@ -223,7 +223,7 @@ impl fmt::Display for ProcessMapping {
         for Run { blocks, times } in &self.runs {
             let blocks: Vec<_> = blocks
                 .iter()
-                .map(|Block { first, nodes, ranks }| format!("({first},{nodes},{ranks})"))
+                .map(|NodeBlock { first, nodes, ranks }| format!("({first},{nodes},{ranks})"))
                 .collect();
             match times {
                 1 => write!(f, ",{}", blocks.join(","))?,

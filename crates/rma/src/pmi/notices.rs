@@ -22,14 +22,14 @@ pub enum Notice {
 }
 
 /// What is done about a notice, by whichever thread reads it: the engine's lock may be held.
-pub(super) type OnNotice = Box<dyn Fn(Notice) + Send + Sync>;
+pub(super) type NoticeHandler = Box<dyn Fn(Notice) + Send + Sync>;
 
 impl Client {
     /// Has `on_notice` called with each rank that dies, or has died, and each request for a report: of this project's launcher.
     ///
     /// # Errors
     /// When the launcher does not answer as agreed.
-    pub(crate) fn listen(&self, on_notice: OnNotice) -> Result<()> {
+    pub(crate) fn listen(&self, on_notice: NoticeHandler) -> Result<()> {
         self.set_watch(on_notice);
         self.ask(&Line::new("watch"), "watching")?;
         self.ask(&Line::new("listen"), "listening").map(drop)

@@ -5,7 +5,7 @@
 //! command but those that come unasked.
 
 use super::line::{Line, LineError, LineReader};
-use super::notices::{Notice, OnNotice};
+use super::notices::{Notice, NoticeHandler};
 use parking_lot::Mutex;
 use rma_core::{Error, ErrorClass, Result, fork};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,7 +24,7 @@ pub(super) struct Wire {
     lines: LineReader,
     /// What has become of a barrier whose end may come between other answers.
     pub(super) beside: Beside,
-    pub(super) on_notice: Option<OnNotice>,
+    pub(super) on_notice: Option<NoticeHandler>,
 }
 
 /// A barrier beside other questions.

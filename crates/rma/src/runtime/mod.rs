@@ -5,6 +5,6 @@ mod process;
 mod request;
 pub(crate) mod slots;
 
-pub(crate) use process::Parts;
 pub use process::Runtime;
+pub(crate) use process::RuntimeParts;
 pub use request::CollectiveRequest;

@@ -64,7 +64,7 @@ struct Names {
 }
 
 /// What a runtime is made from.
-pub(crate) struct Parts {
+pub(crate) struct RuntimeParts {
     pub(crate) me: Peer,
     pub(crate) size: u32,
     pub(crate) channel: Box<dyn Channel>,
@@ -79,8 +79,9 @@ pub(crate) struct Parts {
 
 impl Runtime {
     /// Puts an engine on the channel, and this runtime's messages and collectives on the engine.
-    pub(crate) fn new(parts: Parts) -> Result<Self> {
-        let Parts { me, size, mut channel, host, messenger, configuration, node_memory, alarm, job } = parts;
+    pub(crate) fn new(parts: RuntimeParts) -> Result<Self> {
+        let RuntimeParts { me, size, mut channel, host, messenger, configuration, node_memory, alarm, job } =
+            parts;
         let recorder = Recorder::start(&configuration.observer, me, size, &job).map(Arc::new);
         let observer = recorder.clone().map(|recorder| recorder as Arc<dyn Observer>);
         if observer.is_some() || ObservedPackets::are_traced() {

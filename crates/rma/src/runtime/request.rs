@@ -8,7 +8,7 @@
 //! result can be seen. A collective whose handle was dropped goes on, because other ranks depend on it.
 
 use super::process::Runtime;
-use crate::collective::{Machine, Step, drive};
+use crate::collective::{CollectiveStep, Machine, drive};
 use crate::ending::{Boxed, Ending};
 use parking_lot::Mutex;
 use rma_core::Result;
@@ -34,55 +34,55 @@ pub struct CollectiveRequest<T> {
     runtime: Arc<Runtime>,
     call: &'static str,
     root: Option<u32>,
-    task: Arc<dyn Task<T>>,
+    task: Arc<dyn CollectiveTask<T>>,
     is_taken: bool,
 }
 
 /// A collective as its handle sees it.
-trait Task<T>: Send + Sync {
+trait CollectiveTask<T>: Send + Sync {
     fn has_ended(&self) -> bool;
     /// How it ended, once, if it has.
     fn take(&self) -> Option<Result<T>>;
 }
 
-struct Active<M: Machine>(Mutex<State<M>>);
+struct Active<M: Machine>(Mutex<CollectiveState<M>>);
 
-enum State<M: Machine> {
+enum CollectiveState<M: Machine> {
     Running(M),
     Ended(Result<M::Output>),
     Taken,
 }
 
-impl<M> Step for Active<M>
+impl<M> CollectiveStep for Active<M>
 where
     M: Machine + Send,
     M::Output: Send,
 {
     fn step(&self) -> bool {
         let mut state = self.0.lock();
-        let State::Running(machine) = &mut *state else { return true };
+        let CollectiveState::Running(machine) = &mut *state else { return true };
         match drive(machine) {
             Ok(None) => return false,
-            Ok(Some(output)) => *state = State::Ended(Ok(output)),
-            Err(error) => *state = State::Ended(Err(error)),
+            Ok(Some(output)) => *state = CollectiveState::Ended(Ok(output)),
+            Err(error) => *state = CollectiveState::Ended(Err(error)),
         }
         true
     }
 }
 
-impl<M> Task<M::Output> for Active<M>
+impl<M> CollectiveTask<M::Output> for Active<M>
 where
     M: Machine + Send,
     M::Output: Send,
 {
     fn has_ended(&self) -> bool {
-        !matches!(*self.0.lock(), State::Running(_))
+        !matches!(*self.0.lock(), CollectiveState::Running(_))
     }
 
     fn take(&self) -> Option<Result<M::Output>> {
         let mut state = self.0.lock();
-        match std::mem::replace(&mut *state, State::Taken) {
-            State::Ended(end) => Some(end),
+        match std::mem::replace(&mut *state, CollectiveState::Taken) {
+            CollectiveState::Ended(end) => Some(end),
             other => {
                 *state = other;
                 None
@@ -111,8 +111,8 @@ impl<T> CollectiveRequest<T> {
         T: Send + 'static,
     {
         let root = machine.root();
-        let active = Arc::new(Active(Mutex::new(State::Running(machine))));
-        runtime.started.push(Arc::clone(&active) as Arc<dyn Step>);
+        let active = Arc::new(Active(Mutex::new(CollectiveState::Running(machine))));
+        runtime.started.push(Arc::clone(&active) as Arc<dyn CollectiveStep>);
         Self { runtime: Arc::clone(runtime), call, root, task: active, is_taken: false }
     }
 

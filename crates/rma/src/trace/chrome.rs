@@ -9,7 +9,7 @@
 //! | packets | `X` of no length, bound by an id to the one at the other end, so that arrows lead from rank to rank |
 
 use super::json::{Json, Object, object};
-use super::record::{Head, Moved, Record, What};
+use super::record::{Moved, TraceEvent, TraceHead, TraceRecord};
 use rma_core::ids::WindowId;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ impl<W: Write> Timeline<W> {
     }
 
     /// A rank's part.
-    pub(super) fn rank(&mut self, head: &Head, offset: i128) -> io::Result<RankTimeline<'_, W>> {
+    pub(super) fn rank(&mut self, head: &TraceHead, offset: i128) -> io::Result<RankTimeline<'_, W>> {
         let name = format!("rank {} of {} ({}, pid {})", head.rank, head.size, head.host, head.pid);
         for (what, arguments) in [
             ("process_name", object([("name", name.into())])),
@@ -85,32 +85,32 @@ impl<W: Write> Timeline<W> {
 
 impl<W: Write> RankTimeline<'_, W> {
     /// One line of the rank's file.
-    pub(super) fn add(&mut self, record: Record<'_>) -> io::Result<()> {
-        let Record { t, thread, what } = record;
+    pub(super) fn add(&mut self, record: TraceRecord<'_>) -> io::Result<()> {
+        let TraceRecord { t, thread, what } = record;
         self.last = t;
         match what {
-            What::Begin { call, window, target } => {
+            TraceEvent::Begin { call, window, target } => {
                 let args = self.on(window, target);
                 self.begin(t, thread, "call", text(call), args)
             }
-            What::Wait { call, waits_for } => {
+            TraceEvent::Wait { call, waits_for } => {
                 let args = object([("call", text(call)), ("for", text(waits_for))]);
                 self.begin(t, thread, "wait", "wait".into(), args)
             }
-            What::End {} => match self.open.get_mut(&thread) {
+            TraceEvent::End {} => match self.open.get_mut(&thread) {
                 Some(open @ 1..) => {
                     *open -= 1;
                     self.put(t, thread, object([("ph", "E".into())]))
                 }
                 _ => Ok(()),
             },
-            What::Direct { call, window, target, len } => {
+            TraceEvent::Direct { call, window, target, len } => {
                 let args = self.on(Some(window), Some(target)).with("bytes", len);
                 let event = mark("t", "direct", text(call));
                 self.put(t, thread, event.with("args", args))
             }
-            What::Sleep {} => self.put(t, thread, mark("t", "wait", "sleep".into())),
-            What::Open { id, kind, window, target } => {
+            TraceEvent::Sleep {} => self.put(t, thread, mark("t", "wait", "sleep".into())),
+            TraceEvent::Open { id, kind, window, target } => {
                 let name = match target {
                     Some(target) => format!("{kind} epoch to {target}, {}", self.window(window)),
                     None => format!("{kind} epoch, {}", self.window(window)),
@@ -120,20 +120,20 @@ impl<W: Write> RankTimeline<'_, W> {
                 let event = self.epoch("b", id, name);
                 self.put(t, thread, event.with("args", args))
             }
-            What::Close { id } => match self.epochs.remove(&id) {
+            TraceEvent::Close { id } => match self.epochs.remove(&id) {
                 Some(name) => {
                     let event = self.epoch("e", id, name);
                     self.put(t, thread, event)
                 }
                 None => Ok(()),
             },
-            What::Sent { channel, packet } => self.packet(t, thread, &packet, Some(&channel)),
-            What::Received { packet } => self.packet(t, thread, &packet, None),
-            What::Name { window, name } => {
+            TraceEvent::Sent { channel, packet } => self.packet(t, thread, &packet, Some(&channel)),
+            TraceEvent::Received { packet } => self.packet(t, thread, &packet, None),
+            TraceEvent::Name { window, name } => {
                 self.names.insert(window, name.into_owned());
                 Ok(())
             }
-            What::Tail { dropped, counters } => {
+            TraceEvent::Tail { dropped, counters } => {
                 let args = object([("events left out", dropped.into())]);
                 let add =
                     |args: Object, (name, value): (Cow<'_, str>, u64)| args.with(name.into_owned(), value);

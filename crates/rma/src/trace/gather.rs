@@ -6,7 +6,7 @@
 
 use super::chrome::Timeline;
 use super::clocks::{Clocks, Direction};
-use super::record::{Head, Record, What};
+use super::record::{TraceEvent, TraceHead, TraceRecord};
 use super::recorder::{beside, done_path};
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -14,9 +14,9 @@ use std::io::{self, BufRead, BufReader, BufWriter, Lines, Read};
 use std::path::{Path, PathBuf};
 
 /// The file of one rank, and its first line.
-struct Source {
+struct RankTrace {
     path: PathBuf,
-    head: Head,
+    head: TraceHead,
 }
 
 /// Makes one file of all, if every rank of the job has ended its part and no other rank is at it.
@@ -61,7 +61,7 @@ fn gather(path: &Path, paths: Vec<PathBuf>, job: Option<&str>) -> io::Result<Vec
     for path in paths {
         // One without a whole head has nothing else either.
         if let Some(head) = head(&path)? {
-            sources.push(Source { path, head });
+            sources.push(RankTrace { path, head });
         }
     }
     let newest = sources.iter().max_by_key(|source| source.head.t).map(|source| source.head.job.clone());
@@ -83,7 +83,7 @@ fn gather(path: &Path, paths: Vec<PathBuf>, job: Option<&str>) -> io::Result<Vec
 }
 
 /// What is to be added to the times of each source.
-fn offsets(sources: &[Source]) -> io::Result<Vec<i128>> {
+fn offsets(sources: &[RankTrace]) -> io::Result<Vec<i128>> {
     let mut boots: Vec<&str> = Vec::new();
     let mut machines = Vec::new();
     for source in sources {
@@ -98,13 +98,13 @@ fn offsets(sources: &[Source]) -> io::Result<Vec<i128>> {
     }
     let ranks: HashMap<_, _> = sources.iter().map(|source| source.head.rank).zip(machines.clone()).collect();
     let mut clocks = Clocks::new(ranks);
-    for Source { path, head } in sources {
-        each_line(path, |Record { t, what, .. }| {
+    for RankTrace { path, head } in sources {
+        each_line(path, |TraceRecord { t, what, .. }| {
             match what {
-                What::Sent { packet, .. } => {
+                TraceEvent::Sent { packet, .. } => {
                     clocks.add((head.rank, packet.peer, packet.lane, packet.number), Direction::Sent, t);
                 }
-                What::Received { packet } => {
+                TraceEvent::Received { packet } => {
                     clocks.add((packet.peer, head.rank, packet.lane, packet.number), Direction::Received, t);
                 }
                 _ => {}
@@ -125,15 +125,15 @@ fn claimed(claim: &Path) -> io::Result<bool> {
     }
 }
 
-fn head(path: &Path) -> io::Result<Option<Head>> {
+fn head(path: &Path) -> io::Result<Option<TraceHead>> {
     let line = lines(File::open(path)?).next().transpose()?;
-    Ok(line.and_then(|line| Head::read(&line)))
+    Ok(line.and_then(|line| TraceHead::read(&line)))
 }
 
-fn each_line(path: &Path, mut each: impl FnMut(Record<'_>) -> io::Result<()>) -> io::Result<()> {
+fn each_line(path: &Path, mut each: impl FnMut(TraceRecord<'_>) -> io::Result<()>) -> io::Result<()> {
     for line in lines(File::open(path)?).skip(1) {
         let Ok(line) = line else { break };
-        let Some(record) = Record::read(&line) else { break };
+        let Some(record) = TraceRecord::read(&line) else { break };
         each(record)?;
     }
     Ok(())

@@ -20,7 +20,7 @@ pub(super) struct LineWriter<'v>(&'v mut Vec<u8>);
 
 /// Reads a line.
 #[derive(Debug)]
-pub(super) struct Fields<'a>(Split<'a, char>);
+pub(super) struct LineFields<'a>(Split<'a, char>);
 
 impl<'v> LineWriter<'v> {
     /// Writes behind what is there.
@@ -61,7 +61,7 @@ impl<'v> LineWriter<'v> {
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> LineFields<'a> {
     /// The fields of a line without its end of line; `None` when it is not whole.
     pub(super) fn of(line: &'a str) -> Option<Self> {
         Some(Self(line.strip_suffix(END)?.strip_suffix('\t')?.split('\t')))

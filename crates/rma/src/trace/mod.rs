@@ -27,4 +27,4 @@ pub use config::ObserverConfig;
 #[cfg(feature = "launcher")]
 pub(crate) use gather::gather_rest;
 pub(crate) use recorder::Recorder;
-pub(crate) use summary::Summary;
+pub(crate) use summary::TraceSummary;

@@ -1,12 +1,12 @@
 //! What stands in the file of one rank: a [`line`](super::line) for each event, between a head and a tail;
 //! [`super::chrome`] makes of it what others read.
 
-use super::line::{Fields, LineWriter};
+use super::line::{LineFields, LineWriter};
 use std::borrow::Cow;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct TraceHead {
     pub(super) job: String,
     pub(super) rank: u32,
     pub(super) size: u32,
@@ -20,16 +20,16 @@ pub(super) struct Head {
 
 /// Every other line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Record<'a> {
+pub(super) struct TraceRecord<'a> {
     pub(super) t: u64,
     /// Number of the thread among those of the process that the recorder has met.
     pub(super) thread: u32,
-    pub(super) what: What<'a>,
+    pub(super) what: TraceEvent<'a>,
 }
 
 /// What has happened; as [`rma_core::trace::Event`].
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum What<'a> {
+pub(super) enum TraceEvent<'a> {
     Begin {
         call: Cow<'a, str>,
         window: Option<u32>,
@@ -90,12 +90,12 @@ pub(super) struct Moved<'a> {
 }
 
 /// A line that can be written.
-pub(super) trait Line {
+pub(super) trait TraceLine {
     /// Writes it behind what is there.
     fn write(&self, out: &mut Vec<u8>);
 }
 
-impl Line for Head {
+impl TraceLine for TraceHead {
     fn write(&self, out: &mut Vec<u8>) {
         let mut line = LineWriter::new(out);
         line.text(&self.job).number(self.rank).number(self.size).text(&self.boot).text(&self.host);
@@ -103,10 +103,10 @@ impl Line for Head {
     }
 }
 
-impl Head {
+impl TraceHead {
     /// The head that a line is, if it is one.
     pub(super) fn read(line: &str) -> Option<Self> {
-        let mut fields = Fields::of(line)?;
+        let mut fields = LineFields::of(line)?;
         let head = Self {
             job: fields.text()?.into_owned(),
             rank: fields.number()?,
@@ -120,33 +120,33 @@ impl Head {
     }
 }
 
-impl Line for Record<'_> {
+impl TraceLine for TraceRecord<'_> {
     fn write(&self, out: &mut Vec<u8>) {
         let mut line = LineWriter::new(out);
         line.number(self.t).number(self.thread).text(self.what.word());
         match &self.what {
-            What::Begin { call, window, target } => {
+            TraceEvent::Begin { call, window, target } => {
                 line.text(call).option(*window).option(*target);
             }
-            What::Wait { call, waits_for } => {
+            TraceEvent::Wait { call, waits_for } => {
                 line.text(call).text(waits_for);
             }
-            What::End {} | What::Sleep {} => {}
-            What::Direct { call, window, target, len } => {
+            TraceEvent::End {} | TraceEvent::Sleep {} => {}
+            TraceEvent::Direct { call, window, target, len } => {
                 line.text(call).number(window).number(target).number(len);
             }
-            What::Open { id, kind, window, target } => {
+            TraceEvent::Open { id, kind, window, target } => {
                 line.number(id).text(kind).number(window).option(*target);
             }
-            What::Close { id } => {
+            TraceEvent::Close { id } => {
                 line.number(id);
             }
-            What::Sent { channel, packet } => packet.write(line.text(channel)),
-            What::Received { packet } => packet.write(&mut line),
-            What::Name { window, name } => {
+            TraceEvent::Sent { channel, packet } => packet.write(line.text(channel)),
+            TraceEvent::Received { packet } => packet.write(&mut line),
+            TraceEvent::Name { window, name } => {
                 line.number(window).text(name);
             }
-            What::Tail { dropped, counters } => {
+            TraceEvent::Tail { dropped, counters } => {
                 line.number(dropped);
                 for (name, count) in counters {
                     line.text(name).number(count);
@@ -157,17 +157,17 @@ impl Line for Record<'_> {
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> TraceRecord<'a> {
     /// The record that a line is, if it is one.
     pub(super) fn read(line: &'a str) -> Option<Self> {
-        let mut fields = Fields::of(line)?;
+        let mut fields = LineFields::of(line)?;
         let (t, thread) = (fields.number()?, fields.number()?);
-        let what = What::read(&mut fields)?;
+        let what = TraceEvent::read(&mut fields)?;
         fields.is_over().then_some(Self { t, thread, what })
     }
 }
 
-impl<'a> What<'a> {
+impl<'a> TraceEvent<'a> {
     /// Whether an `End` follows.
     pub(super) fn begins(&self) -> bool {
         matches!(self, Self::Begin { .. } | Self::Wait { .. })
@@ -189,7 +189,7 @@ impl<'a> What<'a> {
         }
     }
 
-    fn read(fields: &mut Fields<'a>) -> Option<Self> {
+    fn read(fields: &mut LineFields<'a>) -> Option<Self> {
         Some(match &*fields.text()? {
             "begin" => {
                 Self::Begin { call: fields.text()?, window: fields.option()?, target: fields.option()? }
@@ -232,7 +232,7 @@ impl<'a> Moved<'a> {
         line.option(self.window).number(self.number).number(self.len);
     }
 
-    fn read(fields: &mut Fields<'a>) -> Option<Self> {
+    fn read(fields: &mut LineFields<'a>) -> Option<Self> {
         Some(Self {
             peer: fields.number()?,
             lane: fields.number()?,
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     /// The line that is written, without its end of line; no beginning of it is read as anything.
-    fn written(line: &impl Line, is_read: impl Fn(&str) -> bool) -> String {
+    fn written(line: &impl TraceLine, is_read: impl Fn(&str) -> bool) -> String {
         let mut bytes = Vec::new();
         line.write(&mut bytes);
         assert_eq!(bytes.pop(), Some(b'\n'));
@@ -266,25 +266,28 @@ mod tests {
     fn lines_survive_and_what_was_cut_off_is_none() {
         let packet = Moved { peer: 3, lane: 1, name: "put".into(), window: Some(7), number: 8, len: 9 };
         for what in [
-            What::Begin { call: "fence".into(), window: Some(1), target: None },
-            What::Wait { call: "fence".into(), waits_for: "rank 1 (\"a\\b\").\tand\nrank\r2\t.".into() },
-            What::End {},
-            What::Direct { call: "put".into(), window: 1, target: 2, len: 1 << 40 },
-            What::Open { id: 1, kind: "lock".into(), window: 4, target: Some(2) },
-            What::Close { id: 1 },
-            What::Sent { channel: "tcp".into(), packet: packet.clone() },
-            What::Received { packet },
-            What::Sleep {},
-            What::Name { window: 1, name: "ηλιος".into() },
-            What::Name { window: 1, name: "".into() },
-            What::Tail { dropped: 2, counters: vec![("sleeps".into(), 3), ("a".into(), u64::MAX)] },
-            What::Tail { dropped: 2, counters: Vec::new() },
+            TraceEvent::Begin { call: "fence".into(), window: Some(1), target: None },
+            TraceEvent::Wait {
+                call: "fence".into(),
+                waits_for: "rank 1 (\"a\\b\").\tand\nrank\r2\t.".into(),
+            },
+            TraceEvent::End {},
+            TraceEvent::Direct { call: "put".into(), window: 1, target: 2, len: 1 << 40 },
+            TraceEvent::Open { id: 1, kind: "lock".into(), window: 4, target: Some(2) },
+            TraceEvent::Close { id: 1 },
+            TraceEvent::Sent { channel: "tcp".into(), packet: packet.clone() },
+            TraceEvent::Received { packet },
+            TraceEvent::Sleep {},
+            TraceEvent::Name { window: 1, name: "ηλιος".into() },
+            TraceEvent::Name { window: 1, name: "".into() },
+            TraceEvent::Tail { dropped: 2, counters: vec![("sleeps".into(), 3), ("a".into(), u64::MAX)] },
+            TraceEvent::Tail { dropped: 2, counters: Vec::new() },
         ] {
-            let record = Record { t: u64::MAX, thread: 1, what };
-            let line = written(&record, |line| Record::read(line).is_some());
-            assert_eq!(Record::read(&line), Some(record), "{line}");
+            let record = TraceRecord { t: u64::MAX, thread: 1, what };
+            let line = written(&record, |line| TraceRecord::read(line).is_some());
+            assert_eq!(TraceRecord::read(&line), Some(record), "{line}");
         }
-        let head = Head {
+        let head = TraceHead {
             job: "job 1".into(),
             rank: 1,
             size: 2,
@@ -293,7 +296,7 @@ mod tests {
             pid: 7,
             t: u64::MAX,
         };
-        let line = written(&head, |line| Head::read(line).is_some());
-        assert_eq!(Head::read(&line), Some(head));
+        let line = written(&head, |line| TraceHead::read(line).is_some());
+        assert_eq!(TraceHead::read(&line), Some(head));
     }
 }

@@ -6,7 +6,7 @@
 
 use super::config::ObserverConfig;
 use super::gather::gather_all;
-use super::record::{Head, Line, Moved, Record, What};
+use super::record::{Moved, TraceEvent, TraceHead, TraceLine, TraceRecord};
 use super::trace_file::TraceFile;
 use parking_lot::Mutex;
 use rma_core::Engine;
@@ -29,11 +29,11 @@ pub(crate) struct Recorder {
     /// The file of the whole job.
     path: PathBuf,
     job: String,
-    part: Mutex<Part>,
+    part: Mutex<TracePart>,
 }
 
 /// The rank's file.
-struct Part {
+struct TracePart {
     /// `None` once it has failed, or the rank has ended its part.
     file: Option<TraceFile>,
     /// The line that is being made.
@@ -71,9 +71,16 @@ impl Recorder {
         let _ = fs::remove_file(done_path(path, rank.0));
         let file = TraceFile::create(&part_path(path, rank.0))?;
         let (boot, host) = machine();
-        let head =
-            Head { job: job.to_owned(), rank: rank.0, size, boot, host, pid: std::process::id(), t: now() };
-        let mut part = Part {
+        let head = TraceHead {
+            job: job.to_owned(),
+            rank: rank.0,
+            size,
+            boot,
+            host,
+            pid: std::process::id(),
+            t: now(),
+        };
+        let mut part = TracePart {
             file: Some(file),
             line: Vec::new(),
             room,
@@ -95,7 +102,8 @@ impl Recorder {
                 return;
             }
             let dropped = part.dropped;
-            let tail = Record { t: now(), thread: thread(), what: What::Tail { dropped, counters } };
+            let tail =
+                TraceRecord { t: now(), thread: thread(), what: TraceEvent::Tail { dropped, counters } };
             self.or_complain(part.push(&tail));
             let Some(file) = part.file.take() else { return };
             self.or_complain(file.finish());
@@ -136,16 +144,16 @@ impl Observer for Recorder {
         if !part.takes(thread, &what) {
             return;
         }
-        self.or_complain(part.push(&Record { t, thread, what }));
+        self.or_complain(part.push(&TraceRecord { t, thread, what }));
     }
 }
 
-impl Part {
+impl TracePart {
     /// Whether the event is to be written: there is room for it, or for what it ends there was.
-    fn takes(&mut self, thread: u32, what: &What<'_>) -> bool {
+    fn takes(&mut self, thread: u32, what: &TraceEvent<'_>) -> bool {
         let is_full = self.room == 0;
         match what {
-            What::End {} => match self.skipped.get_mut(&thread) {
+            TraceEvent::End {} => match self.skipped.get_mut(&thread) {
                 Some(1) => {
                     self.skipped.remove(&thread);
                     false
@@ -156,7 +164,7 @@ impl Part {
                 }
                 None => true,
             },
-            What::Close { id } => self.epochs.remove(id),
+            TraceEvent::Close { id } => self.epochs.remove(id),
             _ if is_full => {
                 self.dropped += 1;
                 if what.begins() {
@@ -164,14 +172,14 @@ impl Part {
                 }
                 false
             }
-            What::Open { id, .. } => self.epochs.insert(*id),
+            TraceEvent::Open { id, .. } => self.epochs.insert(*id),
             // Inside a call that was left out for want of room there is no room either.
             _ => true,
         }
     }
 
     /// Writes a line. After an error nothing more is written.
-    fn push(&mut self, line: &impl Line) -> io::Result<()> {
+    fn push(&mut self, line: &impl TraceLine) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         self.line.clear();
         line.write(&mut self.line);
@@ -185,26 +193,34 @@ impl Part {
 }
 
 /// The event as a line says it.
-fn what<'a>(event: &Event<'a>) -> Option<What<'a>> {
+fn what<'a>(event: &Event<'a>) -> Option<TraceEvent<'a>> {
     let bits = |window: Option<WindowId>| window.map(WindowId::to_bits);
     Some(match *event {
-        Event::CallBegin { call, window, target } => {
-            What::Begin { call: call.into(), window: bits(window), target: target.map(|target| target.0) }
+        Event::CallBegin { call, window, target } => TraceEvent::Begin {
+            call: call.into(),
+            window: bits(window),
+            target: target.map(|target| target.0),
+        },
+        Event::WaitBegin { call, waits_for } => {
+            TraceEvent::Wait { call: call.into(), waits_for: waits_for.into() }
         }
-        Event::WaitBegin { call, waits_for } => What::Wait { call: call.into(), waits_for: waits_for.into() },
-        Event::CallEnd | Event::WaitEnd => What::End {},
+        Event::CallEnd | Event::WaitEnd => TraceEvent::End {},
         Event::Direct { call, window, target, len } => {
-            What::Direct { call: call.into(), window: window.to_bits(), target: target.0, len }
+            TraceEvent::Direct { call: call.into(), window: window.to_bits(), target: target.0, len }
         }
         Event::EpochOpen { id, window, kind, target } => {
             let target = target.map(|target| target.0);
-            What::Open { id, kind: kind.into(), window: window.to_bits(), target }
+            TraceEvent::Open { id, kind: kind.into(), window: window.to_bits(), target }
         }
-        Event::EpochClose { id, .. } => What::Close { id },
-        Event::PacketSent(packet) => What::Sent { channel: packet.channel.into(), packet: moved(&packet) },
-        Event::PacketReceived(packet) => What::Received { packet: moved(&packet) },
-        Event::Sleep => What::Sleep {},
-        Event::WindowName { window, name } => What::Name { window: window.to_bits(), name: name.into() },
+        Event::EpochClose { id, .. } => TraceEvent::Close { id },
+        Event::PacketSent(packet) => {
+            TraceEvent::Sent { channel: packet.channel.into(), packet: moved(&packet) }
+        }
+        Event::PacketReceived(packet) => TraceEvent::Received { packet: moved(&packet) },
+        Event::Sleep => TraceEvent::Sleep {},
+        Event::WindowName { window, name } => {
+            TraceEvent::Name { window: window.to_bits(), name: name.into() }
+        }
         _ => return None,
     })
 }

@@ -25,7 +25,7 @@ const MOST_ROWS: usize = 8;
 
 /// What one rank does for the summary.
 #[derive(Debug)]
-pub(crate) struct Summary {
+pub(crate) struct TraceSummary {
     started: Instant,
     /// Its own counts, at the time when the other ranks have left theirs.
     own: OnceLock<Counts>,
@@ -52,7 +52,7 @@ struct Waits {
 /// A row of the table: its name, and a number of each rank.
 type Row = (String, Vec<(u64, u32)>);
 
-impl Summary {
+impl TraceSummary {
     /// The rank starts its part.
     pub(crate) fn start() -> Self {
         Self { started: Instant::now(), own: OnceLock::new() }

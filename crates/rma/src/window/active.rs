@@ -4,7 +4,7 @@
 //! access epoch waits only for targets whose memory is mapped; opening an exposure never waits.
 
 use super::epoch::Epoch;
-use super::operations::Parts;
+use super::operations::WindowParts;
 use super::rank::{IntoRank, group};
 use super::scope;
 use super::view::View;
@@ -24,7 +24,7 @@ pub type AccessEpoch<'scope, T> = Epoch<'scope, T, Started>;
 
 /// This rank's memory while it is exposed to the origins that it has named. Made by [`Window::expose`](super::Window::expose).
 pub struct Exposure<'scope, T, E> {
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     is_over: bool,
     /// Of the epochs within: where one side need not be checked, the other is not.
     assert: Assert,
@@ -64,7 +64,7 @@ impl<T: Element, E: From<Error>> Exposure<'_, T, E> {
 
 /// Runs `body` in an access epoch.
 pub(super) fn access<'scope, T: Element, R, E: From<Error>>(
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     targets: &[impl IntoRank],
     assert: Assert,
     body: impl FnOnce(&AccessEpoch<'scope, T>) -> Result<R, E>,
@@ -76,7 +76,7 @@ pub(super) fn access<'scope, T: Element, R, E: From<Error>>(
 
 /// Runs `body` while this rank's memory is exposed.
 pub(super) fn expose<'scope, T: Element, R, E: From<Error>>(
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     origins: &[impl IntoRank],
     assert: Assert,
     body: impl FnOnce(&mut Exposure<'scope, T, E>) -> Result<R, E>,

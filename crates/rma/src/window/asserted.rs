@@ -9,7 +9,7 @@ use super::epoch::Epoch;
 use super::layout::Layout;
 use super::lock::{Locked, with_lock};
 use super::lock_all::{LockAll, with_all};
-use super::operations::Parts;
+use super::operations::WindowParts;
 use super::rank::IntoRank;
 use super::typed::Window;
 use super::{Exposure, Fence, scope};
@@ -26,7 +26,7 @@ pub struct Unchecked<'w, 'world, T, E>(&'w mut Window<'world, T, E>);
 
 /// Runs `body` between two fences that say that no rank writes.
 pub(super) fn with_reads<'scope, T: Element, R, E: From<Error>>(
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     body: impl FnOnce(&ReadEpoch<'scope, T>) -> Result<R, E>,
 ) -> Result<R, E> {
     parts.core.call(|window| window.fence(Assert::NO_PRECEDE.with(Assert::NO_PUT)))?;

@@ -2,7 +2,7 @@
 //!
 //! While the operation is under way no reference to a result exists, only its address: the engine writes there.
 
-use super::values::Values;
+use super::values::ScopeValues;
 use crate::elements::Element;
 use std::fmt;
 use std::marker::PhantomData;
@@ -58,16 +58,16 @@ pub unsafe trait Buffer<T>: Sized {
 
 /// Where buffers of dropped requests are kept.
 #[doc(hidden)]
-pub struct Leftovers<'a, T>(pub(super) &'a Values<T>);
+pub struct Leftovers<'a, T>(pub(super) &'a ScopeValues<T>);
 
 /// A result that is borrowed for the scope, and that nothing but the operation touches.
 #[doc(hidden)]
-pub struct Lent<T: ?Sized>(NonNull<T>, PhantomData<fn() -> T>);
+pub struct LentResult<T: ?Sized>(NonNull<T>, PhantomData<fn() -> T>);
 
 // SAFETY: it stands for a mutable reference, which may be sent where the elements may be.
-unsafe impl<T: ?Sized + Send> Send for Lent<T> {}
+unsafe impl<T: ?Sized + Send> Send for LentResult<T> {}
 
-impl<T: ?Sized> Lent<T> {
+impl<T: ?Sized> LentResult<T> {
     fn of(reference: &mut T) -> Self {
         Self(NonNull::from(reference), PhantomData)
     }
@@ -135,28 +135,28 @@ macro_rules! borrowed {
 
         // SAFETY: as above; no reference is made before the operation has ended.
         unsafe impl<T: Element, $($const)*> Buffer<T> for &mut $memory {
-            type Kept = Lent<$memory>;
+            type Kept = LentResult<$memory>;
 
-            fn keep(self) -> Lent<$memory> {
-                Lent::of(self)
+            fn keep(self) -> LentResult<$memory> {
+                LentResult::of(self)
             }
 
-            fn origin(kept: &Lent<$memory>) -> (*const T, usize) {
+            fn origin(kept: &LentResult<$memory>) -> (*const T, usize) {
                 let memory: NonNull<[T]> = kept.0;
                 (memory.as_ptr().cast(), memory.len())
             }
 
-            fn result(kept: &mut Lent<$memory>) -> (*mut T, usize) {
+            fn result(kept: &mut LentResult<$memory>) -> (*mut T, usize) {
                 let memory: NonNull<[T]> = kept.0;
                 (memory.as_ptr().cast(), memory.len())
             }
 
-            unsafe fn give_back(mut kept: Lent<$memory>) -> Self {
+            unsafe fn give_back(mut kept: LentResult<$memory>) -> Self {
                 // SAFETY: it was made from such a reference, whose borrow goes on, and the operation touches it no more.
                 unsafe { kept.0.as_mut() }
             }
 
-            fn leave(_: Lent<$memory>, _: &Leftovers<'_, T>) {}
+            fn leave(_: LentResult<$memory>, _: &Leftovers<'_, T>) {}
         }
     )*};
 }
@@ -172,7 +172,7 @@ impl<T> fmt::Debug for Leftovers<'_, T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for Lent<T> {
+impl<T: ?Sized> fmt::Debug for LentResult<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Lent")
     }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_buffer_that_is_left_stays_until_the_values_are_cleared() {
-        let values = Values::new();
+        let values = ScopeValues::new();
         let mut kept = vec![1u32, 2].keep();
         let (first, _) = Vec::result(&mut kept);
         Vec::leave(kept, &Leftovers(&values));

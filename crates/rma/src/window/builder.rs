@@ -2,10 +2,10 @@
 
 use super::core::Core;
 use super::dynamic::Attached;
-use super::operations::Parts;
+use super::operations::WindowParts;
 use super::scope;
 use super::typed::{Window, is_left, not_left};
-use super::values::Values;
+use super::values::ScopeValues;
 use crate::Communicator;
 use crate::elements::{Element, write_span};
 use rma_core::window::{Hints, WindowSpec};
@@ -315,7 +315,12 @@ impl<'world, T: Element, E: From<Error>> WindowBuilder<'world, T, E> {
             core.set_name(&name);
         }
         let wakers = Arc::clone(&communicator.runtime().wakers);
-        let parts = Parts { core: Core::new(core), values: Values::new(), wakers, attached: Attached::new() };
+        let parts = WindowParts {
+            core: Core::new(core),
+            values: ScopeValues::new(),
+            wakers,
+            attached: Attached::new(),
+        };
         Ok(Window::new(parts, buffer, kept))
     }
 

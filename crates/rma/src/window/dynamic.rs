@@ -10,7 +10,7 @@
 use super::builder::WindowBuilder;
 use super::epoch::Epoch;
 use super::lock::Lock;
-use super::operations::Parts;
+use super::operations::WindowParts;
 use super::scope;
 use super::target::Target;
 use super::typed::Window;
@@ -107,7 +107,7 @@ impl<T> Attached<T> {
     }
 }
 
-impl<T: Element> Parts<T> {
+impl<T: Element> WindowParts<T> {
     fn attach(&self, buffer: Vec<T>) -> Result<Place<T>> {
         if buffer.is_empty() {
             return Err(self.empty_region());

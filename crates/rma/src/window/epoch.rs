@@ -1,6 +1,6 @@
 //! Handles of epochs in which more than one rank may be reached.
 
-use super::operations::{Access, Parts};
+use super::operations::{Access, WindowParts};
 use super::rank::IntoRank;
 use super::view::View;
 use crate::elements::{Element, Integer, Number};
@@ -22,11 +22,11 @@ pub struct Epoch<'scope, T, K> {
 }
 
 impl<'scope, T, K> Epoch<'scope, T, K> {
-    pub(super) fn active(parts: &'scope Parts<T>) -> Self {
+    pub(super) fn active(parts: &'scope WindowParts<T>) -> Self {
         Self { access: Access::active(parts), kind: PhantomData }
     }
 
-    pub(super) fn passive(parts: &'scope Parts<T>) -> Self {
+    pub(super) fn passive(parts: &'scope WindowParts<T>) -> Self {
         Self { access: Access::passive(parts), kind: PhantomData }
     }
 

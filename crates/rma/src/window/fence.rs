@@ -1,7 +1,7 @@
 //! Fence epochs: all ranks of the window open and close them together (MPI 3.1 §11.5.1).
 
 use super::epoch::Epoch;
-use super::operations::Parts;
+use super::operations::WindowParts;
 use super::scope;
 use super::view::View;
 use crate::elements::Element;
@@ -19,7 +19,7 @@ pub type FenceEpoch<'scope, T> = Epoch<'scope, T, Fence>;
 
 /// A chain of fence epochs, with one fence between each and the next. Made by [`Window::fence_epochs`](super::Window::fence_epochs).
 pub struct FenceEpochs<'scope, T, E> {
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     error: PhantomData<fn() -> E>,
 }
 
@@ -43,7 +43,7 @@ impl<T: Element, E: From<Error>> FenceEpochs<'_, T, E> {
 
 /// Runs `body` between two fences.
 pub(super) fn with_fences<'scope, T: Element, R, E: From<Error>>(
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     body: impl FnOnce(&FenceEpoch<'scope, T>) -> Result<R, E>,
 ) -> Result<R, E> {
     parts.core.call(|window| window.fence(Assert::NO_PRECEDE))?;
@@ -52,7 +52,7 @@ pub(super) fn with_fences<'scope, T: Element, R, E: From<Error>>(
 
 /// Runs `body`, which opens epochs one behind the other.
 pub(super) fn with_chain<'scope, T: Element, R, E: From<Error>>(
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     body: impl FnOnce(&mut FenceEpochs<'scope, T, E>) -> Result<R, E>,
 ) -> Result<R, E> {
     parts.core.call(|window| window.fence(Assert::NO_PRECEDE))?;
@@ -61,7 +61,7 @@ pub(super) fn with_chain<'scope, T: Element, R, E: From<Error>>(
 }
 
 fn between_fences<'scope, T: Element, R, E: From<Error>>(
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     body: impl FnOnce(&FenceEpoch<'scope, T>) -> Result<R, E>,
     assert: Assert,
 ) -> Result<R, E> {

@@ -1,6 +1,6 @@
 //! Lock epochs: one rank, or a set of ranks, without the target's help (MPI 3.1 §11.5.3).
 
-use super::operations::{Access, Parts};
+use super::operations::{Access, WindowParts};
 use super::rank::IntoRank;
 use super::scope;
 use super::target::Target;
@@ -24,7 +24,7 @@ pub struct LockSet<'scope, T> {
 
 /// Runs `body` while a lock is held.
 pub(super) fn with_lock<'scope, T: Element, R, E: From<Error>>(
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     kind: LockKind,
     target: impl IntoRank,
     assert: Assert,
@@ -38,7 +38,7 @@ pub(super) fn with_lock<'scope, T: Element, R, E: From<Error>>(
 
 /// Runs `body` while several locks are held.
 pub(super) fn with_set<'scope, T: Element, R, E: From<Error>>(
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     locks: &[(impl IntoRank, LockKind)],
     body: impl FnOnce(&LockSet<'scope, T>) -> Result<R, E>,
 ) -> Result<R, E> {
@@ -51,13 +51,13 @@ pub(super) fn with_set<'scope, T: Element, R, E: From<Error>>(
 }
 
 /// The handle of a rank that is locked, or is about to be.
-fn locked<T>(parts: &Parts<T>, target: Rank) -> Locked<'_, T> {
+fn locked<T>(parts: &WindowParts<T>, target: Rank) -> Locked<'_, T> {
     Target::new(Access::passive(parts), target)
 }
 
 /// Opens locks, runs `body`, closes them.
 fn with_locks<T, R, E: From<Error>>(
-    parts: &Parts<T>,
+    parts: &WindowParts<T>,
     locks: &[(Rank, LockKind)],
     body: impl FnOnce() -> Result<R, E>,
 ) -> Result<R, E> {

@@ -2,7 +2,7 @@
 
 use super::epoch::Epoch;
 use super::lock::Locked;
-use super::operations::Parts;
+use super::operations::WindowParts;
 use super::rank::IntoRank;
 use super::scope;
 use super::target::Batched;
@@ -41,7 +41,7 @@ impl<'scope, T> Deref for OneOfAll<'_, 'scope, T> {
 
 /// Runs `body` while all locks are held.
 pub(super) fn with_all<'scope, T: Element, R, E: From<Error>>(
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     assert: Assert,
     body: impl FnOnce(&LockAll<'scope, T>) -> Result<R, E>,
 ) -> Result<R, E> {

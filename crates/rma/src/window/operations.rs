@@ -6,7 +6,7 @@
 use super::core::Core;
 use super::dynamic::Attached;
 use super::rank::IntoRank;
-use super::values::Values;
+use super::values::ScopeValues;
 use crate::elements::{Element, Integer, Number, bytes_of, read_span, write_span};
 use crate::wakers::Wakers;
 use rma_core::ids::{Disp, Rank};
@@ -20,16 +20,16 @@ use std::sync::Arc;
 
 /// What a typed window is made of, as scopes borrow it.
 #[derive(Debug)]
-pub(super) struct Parts<T> {
+pub(super) struct WindowParts<T> {
     pub(super) core: Core,
     /// Values that operations of the scope read from.
-    pub(super) values: Values<T>,
+    pub(super) values: ScopeValues<T>,
     pub(super) wakers: Arc<Wakers>,
     /// What is attached to a dynamic window.
     pub(super) attached: Attached<T>,
 }
 
-impl<T> Parts<T> {
+impl<T> WindowParts<T> {
     /// The rank that a call names.
     #[inline]
     pub(super) fn rank(&self, rank: impl IntoRank, call: &'static str) -> Result<Rank> {
@@ -41,7 +41,7 @@ impl<T> Parts<T> {
 ///
 /// Displacements and lengths are in elements. The handle may be shared by threads.
 pub(super) struct Access<'scope, T> {
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     /// What each call tries first.
     path: DirectPath<'scope>,
     /// Whether the epoch can be flushed.
@@ -51,11 +51,11 @@ pub(super) struct Access<'scope, T> {
 }
 
 impl<'scope, T> Access<'scope, T> {
-    pub(super) fn active(parts: &'scope Parts<T>) -> Self {
+    pub(super) fn active(parts: &'scope WindowParts<T>) -> Self {
         Self { parts, path: parts.core.plain().direct_path(), is_passive: false, scope: PhantomData }
     }
 
-    pub(super) fn passive(parts: &'scope Parts<T>) -> Self {
+    pub(super) fn passive(parts: &'scope WindowParts<T>) -> Self {
         Self { is_passive: true, ..Self::active(parts) }
     }
 
@@ -71,7 +71,7 @@ impl<'scope, T> Access<'scope, T> {
         Self { parts: self.parts, path: self.path, is_passive: self.is_passive, scope: PhantomData }
     }
 
-    pub(super) fn parts(&self) -> &'scope Parts<T> {
+    pub(super) fn parts(&self) -> &'scope WindowParts<T> {
         self.parts
     }
 

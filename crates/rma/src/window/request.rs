@@ -5,7 +5,7 @@
 //! is never released, that of a dropped one at the end of the scope.
 
 use super::buffer::{Buffer, Leftovers};
-use super::operations::Parts;
+use super::operations::WindowParts;
 use crate::wakers::{Ends, Watch};
 use rma_core::Result;
 use rma_core::window::OperationRequest;
@@ -55,7 +55,7 @@ use std::task::{Context, Poll};
 #[must_use = "the request has the operation's buffer"]
 pub struct Request<'scope, T, B: Buffer<T> = Vec<T>> {
     operation: OperationRequest,
-    parts: &'scope Parts<T>,
+    parts: &'scope WindowParts<T>,
     /// There until it is given back.
     buffer: Option<B::Kept>,
     watch: Watch,
@@ -65,7 +65,7 @@ pub struct Request<'scope, T, B: Buffer<T> = Vec<T>> {
 impl<T, B: Buffer<T>> Unpin for Request<'_, T, B> {}
 
 impl<'scope, T, B: Buffer<T>> Request<'scope, T, B> {
-    pub(super) fn new(operation: OperationRequest, parts: &'scope Parts<T>, buffer: B::Kept) -> Self {
+    pub(super) fn new(operation: OperationRequest, parts: &'scope WindowParts<T>, buffer: B::Kept) -> Self {
         Self { operation, parts, buffer: Some(buffer), watch: Watch::default() }
     }
 

@@ -7,13 +7,13 @@
 //! Nothing here relies on a value being dropped by the user, so `std::mem::forget` cannot keep a scope open.
 
 use super::core::Core;
-use super::operations::Parts;
+use super::operations::WindowParts;
 use rma_core::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Runs `body` in an epoch, then `close`, also when `body` panics. The first error wins.
 pub(super) fn epoch<T, R, E: From<Error>>(
-    parts: &Parts<T>,
+    parts: &WindowParts<T>,
     body: impl FnOnce() -> Result<R, E>,
     close: impl FnOnce() -> Result<()>,
 ) -> Result<R, E> {

@@ -1,7 +1,7 @@
 //! Handles of one rank: it is locked, or a batch of operations goes to it.
 
 use super::lock::Lock;
-use super::operations::{Access, Parts};
+use super::operations::{Access, WindowParts};
 use super::scope;
 use super::view::View;
 use crate::elements::{Element, Integer, Number};
@@ -37,7 +37,7 @@ impl<'scope, T, K> Target<'scope, T, K> {
         Self { access, rank, kind: PhantomData }
     }
 
-    pub(super) fn parts(&self) -> &'scope Parts<T> {
+    pub(super) fn parts(&self) -> &'scope WindowParts<T> {
         self.access.parts()
     }
 

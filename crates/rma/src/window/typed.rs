@@ -1,6 +1,6 @@
 //! The typed window itself: made by a builder, freed collectively.
 
-use super::operations::Parts;
+use super::operations::WindowParts;
 use super::rank::IntoRank;
 use super::view::View;
 use crate::Communicator;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 ///
 /// `E` is the error type of the closures that run in epochs: this library's, unless [`Window::with_errors`] has chosen another one.
 pub struct Window<'world, T, E = Error> {
-    parts: Parts<T>,
+    parts: WindowParts<T>,
     /// The program's memory that the window exposes. Dropped only where no rank can reach it.
     buffer: Option<ManuallyDrop<Vec<T>>>,
     /// There where the window keeps it.
@@ -31,7 +31,7 @@ pub struct Window<'world, T, E = Error> {
 
 impl<'world, T: Element, E> Window<'world, T, E> {
     pub(super) fn new(
-        parts: Parts<T>,
+        parts: WindowParts<T>,
         buffer: Option<ManuallyDrop<Vec<T>>>,
         communicator: Option<Arc<Communicator>>,
     ) -> Self {
@@ -192,13 +192,13 @@ impl<'world, T: Element, E> Window<'world, T, E> {
         self.parts.core.plain().is_revoked()
     }
 
-    pub(super) fn parts(&self) -> &Parts<T> {
+    pub(super) fn parts(&self) -> &WindowParts<T> {
         &self.parts
     }
 
     /// The parts, for a call that needs other ranks.
     #[inline]
-    pub(super) fn opened(&self, call: &'static str) -> Result<&Parts<T>> {
+    pub(super) fn opened(&self, call: &'static str) -> Result<&WindowParts<T>> {
         match &self.communicator {
             Some(_) if self.parts.wakers.is_over() => {
                 Err(ended(call).in_window(self.parts.core.plain().id()))

@@ -15,13 +15,13 @@ const PART: usize = 64;
 /// Parts after which a passive epoch completes what it holds.
 const MOST_PARTS: usize = 64;
 
-pub(super) struct Values<T> {
+pub(super) struct ScopeValues<T> {
     parts: Mutex<Vec<Vec<T>>>,
     /// Buffers of requests that were dropped before their end.
     buffers: Mutex<Vec<Vec<T>>>,
 }
 
-impl<T> Values<T> {
+impl<T> ScopeValues<T> {
     pub(super) const fn new() -> Self {
         Self { parts: Mutex::new(Vec::new()), buffers: Mutex::new(Vec::new()) }
     }
@@ -73,7 +73,7 @@ fn is_full<T>(parts: &[Vec<T>]) -> bool {
     parts.last().is_none_or(|part| part.len() == part.capacity())
 }
 
-impl<T> fmt::Debug for Values<T> {
+impl<T> fmt::Debug for ScopeValues<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Values").finish_non_exhaustive()
     }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn places_are_used_again_when_their_operations_are_complete() {
         const MOST: usize = PART * MOST_PARTS;
-        let (values, read) = (Values::new(), RefCell::new(BTreeSet::new()));
+        let (values, read) = (ScopeValues::new(), RefCell::new(BTreeSet::new()));
         let keep = |value: usize, complete: &dyn Fn() -> Result<()>| {
             values.keep(value, Some(complete), |span| {
                 assert!(read.borrow_mut().insert(span.as_ptr()), "the place of value {value} is still read");

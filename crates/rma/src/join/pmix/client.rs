@@ -8,7 +8,7 @@ use super::layout::{
     COLLECT_DATA, DEATHS, ERR_NOT_FOUND, JOB_SIZE, LOCAL_PEERS, OPTIONAL, RANK_WILDCARD, SCOPE_GLOBAL,
     TIMEOUT,
 };
-use super::library::{Directive, Failure, Found, Library, Name};
+use super::library::{Directive, Found, Library, PmixFailure, ProcessName};
 use super::search;
 use crate::agent::with_signals_blocked;
 use crate::join::draft::{Draft, values};
@@ -53,7 +53,7 @@ impl Pmix {
         let library = open(&search::candidates(named, look_up))?;
         // Its threads inherit that: signals are the program's matter.
         let init = with_signals_blocked(|| library.init());
-        let Name { nspace, rank } = init.map_err(|failure| failed("PMIx_Init", &failure))?;
+        let ProcessName { nspace, rank } = init.map_err(|failure| failed("PMIx_Init", &failure))?;
         let size = match library.get(&nspace, RANK_WILDCARD, &word(JOB_SIZE), &[]) {
             Ok(Some(Found::Number(size))) if rank < size => size,
             Ok(other) => {
@@ -80,7 +80,7 @@ impl Pmix {
         fork::check("a call that asks the launcher");
         match self.library.get(&self.nspace, of, &word(key), &[directive]) {
             Ok(Some(Found::Text(text))) => Ok(Some(text)),
-            Ok(_) | Err(Failure { status: ERR_NOT_FOUND, .. }) => Ok(None),
+            Ok(_) | Err(PmixFailure { status: ERR_NOT_FOUND, .. }) => Ok(None),
             Err(failure) => Err(failed(key, &failure)),
         }
     }
@@ -146,7 +146,7 @@ impl Start for Pmix {
     fn watch(&self, on_notice: OnNotice) -> Result<bool> {
         let nspace = self.nspace.clone();
         let (size, me) = (self.size, self.rank);
-        let on_death = move |name: Name| {
+        let on_death = move |name: ProcessName| {
             if name.nspace == nspace && name.rank < size && name.rank != me {
                 on_notice(Notice::Death(name.rank));
             }
@@ -199,7 +199,7 @@ fn word(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-fn failed(what: &str, failure: &Failure) -> Error {
+fn failed(what: &str, failure: &PmixFailure) -> Error {
     error(format!("PMIx does not answer {what}: {} ({})", failure.text, failure.status))
 }
 

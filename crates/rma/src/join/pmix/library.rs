@@ -65,19 +65,19 @@ pub(super) enum Directive {
 
 /// A process's job and rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct ProcessName {
     pub(super) nspace: CString,
     pub(super) rank: u32,
 }
 
-type OnEvent = Box<dyn Fn(Name) + Send + Sync>;
+type OnEvent = Box<dyn Fn(ProcessName) + Send + Sync>;
 
 /// Takes the processes that have died. The library hands events to a function, not to a closure.
 static ON_DEATH: Mutex<Option<OnEvent>> = Mutex::new(None);
 
 /// A call that failed: what the library says of it.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct PmixFailure {
     pub(super) status: c_int,
     pub(super) text: String,
 }
@@ -111,26 +111,26 @@ impl Library {
     }
 
     /// Connects to the launcher; gives the name of this process.
-    pub(super) fn init(&self) -> Result<Name, Failure> {
+    pub(super) fn init(&self) -> Result<ProcessName, PmixFailure> {
         let mut me = Proc { nspace: [0; NSPACE_LEN], rank: 0 };
         // SAFETY: the library writes one process.
         self.checked(unsafe { (self.init)(&raw mut me, null_mut(), 0) })?;
         Ok(name(&me))
     }
 
-    pub(super) fn finalize(&self) -> Result<(), Failure> {
+    pub(super) fn finalize(&self) -> Result<(), PmixFailure> {
         // SAFETY: no directives.
         self.checked(unsafe { (self.finalize)(null(), 0) })
     }
 
     /// Asks that all processes of this job end.
-    pub(super) fn abort(&self, code: i32, why: &CStr) -> Result<(), Failure> {
+    pub(super) fn abort(&self, code: i32, why: &CStr) -> Result<(), PmixFailure> {
         // SAFETY: the text ends; no list of processes stands for all of this one's job.
         self.checked(unsafe { (self.abort)(code, why.as_ptr(), null_mut(), 0) })
     }
 
     /// Publishes a text.
-    pub(super) fn put(&self, scope: u8, key: &CStr, text: &CStr) -> Result<(), Failure> {
+    pub(super) fn put(&self, scope: u8, key: &CStr, text: &CStr) -> Result<(), PmixFailure> {
         let mut value = Value { kind: STRING, data: Data { all: [0; 3] } };
         value.data.string = text.as_ptr().cast_mut();
         // SAFETY: key and text end; the library copies both and changes neither.
@@ -140,7 +140,7 @@ impl Library {
     }
 
     /// Meets all processes of this job.
-    pub(super) fn fence(&self, job: &CStr, rank: u32, directives: &[Directive]) -> Result<(), Failure> {
+    pub(super) fn fence(&self, job: &CStr, rank: u32, directives: &[Directive]) -> Result<(), PmixFailure> {
         let (all, infos) = (proc(job, rank), infos(directives));
         // SAFETY: one process, which stands for all of its job, and as many directives as said.
         self.checked(unsafe { (self.fence)(&raw const all, 1, infos.as_ptr(), infos.len()) })
@@ -153,7 +153,7 @@ impl Library {
         rank: u32,
         key: &CStr,
         directives: &[Directive],
-    ) -> Result<Option<Found>, Failure> {
+    ) -> Result<Option<Found>, PmixFailure> {
         let (of, infos, mut value) = (proc(job, rank), infos(directives), null_mut::<Value>());
         // SAFETY: the process, key and directives are valid; the library writes a pointer to a value that it has made.
         self.checked(unsafe {
@@ -178,7 +178,7 @@ impl Library {
     }
 
     /// From now on tells of each process that one of these events is about.
-    pub(super) fn watch(&self, codes: &[c_int], on_death: OnEvent) -> Result<(), Failure> {
+    pub(super) fn watch(&self, codes: &[c_int], on_death: OnEvent) -> Result<(), PmixFailure> {
         *ON_DEATH.lock() = Some(on_death);
         let mut codes = codes.to_vec();
         // SAFETY: as many codes as said, which the library copies; without a function to call it answers when it is done. The
@@ -190,7 +190,7 @@ impl Library {
         if answer >= 0 { Ok(()) } else { self.checked(answer) }
     }
 
-    fn checked(&self, status: c_int) -> Result<(), Failure> {
+    fn checked(&self, status: c_int) -> Result<(), PmixFailure> {
         if status == SUCCESS {
             return Ok(());
         }
@@ -199,7 +199,7 @@ impl Library {
             let text = (self.error_string)(status);
             if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
         };
-        Err(Failure { status, text })
+        Err(PmixFailure { status, text })
     }
 }
 
@@ -289,8 +289,8 @@ fn proc(job: &CStr, rank: u32) -> Proc {
     proc
 }
 
-fn name(proc: &Proc) -> Name {
-    Name { nspace: text(&proc.nspace).unwrap_or_default().to_owned(), rank: proc.rank }
+fn name(proc: &Proc) -> ProcessName {
+    ProcessName { nspace: text(&proc.nspace).unwrap_or_default().to_owned(), rank: proc.rank }
 }
 
 /// The text in an array, if it ends there.
@@ -332,7 +332,7 @@ mod tests {
     fn an_event_tells_which_process_it_is_about() {
         let notices = std::sync::Arc::new(Mutex::new(Vec::new()));
         let sink = std::sync::Arc::clone(&notices);
-        *ON_DEATH.lock() = Some(Box::new(move |name: Name| sink.lock().push(name)));
+        *ON_DEATH.lock() = Some(Box::new(move |name: ProcessName| sink.lock().push(name)));
         let (mut affected, source) = (proc(c"job", 3), proc(c"server", 0));
         let mut facts = infos(&[Directive::Number("pmix.other", 1), Directive::Number(AFFECTED, 0)]);
         facts[1].value.kind = PROC;
@@ -346,7 +346,7 @@ mod tests {
         }
         // SAFETY: an event without a process is legal.
         unsafe { on_event(0, DEATHS[0], null(), null_mut(), 0, null_mut(), 0, None, null_mut()) };
-        let name = |nspace: &CStr, rank| Name { nspace: nspace.to_owned(), rank };
+        let name = |nspace: &CStr, rank| ProcessName { nspace: nspace.to_owned(), rank };
         assert_eq!(*notices.lock(), [name(c"job", 3), name(c"server", 0)]);
     }
 

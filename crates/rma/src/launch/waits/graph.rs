@@ -12,7 +12,7 @@
 
 use super::processes::Process;
 use crate::pmi::Ranks;
-use crate::pmi::facts::{Fact, Hold, MOST_LINES, Said, Site, Summary, Wait, Want, What};
+use crate::pmi::facts::{AnswerSummary, Fact, Hold, MOST_LINES, Said, Site, Wait, Want, WantKind};
 use rma_core::host::{Instance, Way};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -44,15 +44,15 @@ pub(in super::super) enum Part {
 /// The answer of one rank, as far as it has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
-    pub(super) waits: Vec<Waiting>,
+    pub(super) waits: Vec<WaitNode>,
     pub(super) holds: Vec<Hold>,
-    pub(super) summary: Summary,
+    pub(super) summary: AnswerSummary,
     lines: usize,
 }
 
 /// A wait with all that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct WaitNode {
     pub(super) number: u64,
     pub(super) call: String,
     pub(super) seconds: u64,
@@ -62,10 +62,10 @@ pub(super) struct Waiting {
 
 /// A rank waits for another one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Edge {
+pub(super) struct WaitEdge {
     pub(super) from: u32,
     pub(super) to: u32,
-    pub(super) what: What,
+    pub(super) what: WantKind,
     pub(super) site: Option<Site>,
     /// Whose lock.
     pub(super) target: Option<u32>,
@@ -80,11 +80,11 @@ pub(super) struct Edge {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     /// Each waits for the next, and the last one for the first.
-    Circle { edges: Vec<Edge>, is_closed: bool },
+    Circle { edges: Vec<WaitEdge>, is_closed: bool },
     /// Ranks have not come to a call that others are in.
     Missing {
         call: String,
-        what: What,
+        what: WantKind,
         site: Option<Site>,
         name: String,
         instance: Option<Instance>,
@@ -94,14 +94,14 @@ pub(super) enum Finding {
     /// Ranks have come to one call of many as different ones: the ranks of each, by call and place.
     Apart { calls: Vec<(String, String, Ranks)> },
     /// A rank has not done what others wait for.
-    Idle { what: What, target: Option<u32>, name: String, waiting: Ranks, rank: u32 },
+    Idle { what: WantKind, target: Option<u32>, name: String, waiting: Ranks, rank: u32 },
 }
 
 /// A call of many: which, where, and which of those there.
-type Call = (What, Option<Site>, Option<(Way, u64)>);
+type Call = (WantKind, Option<Site>, Option<(Way, u64)>);
 
 /// What a rank owes others: which, what, where, and whose lock.
-type Debt = (u32, What, Option<Site>, Option<u32>);
+type Debt = (u32, WantKind, Option<Site>, Option<u32>);
 
 impl Seen {
     /// What the launcher knows by itself.
@@ -120,7 +120,7 @@ impl Answer {
             Fact::Hold(hold) if has_room => self.holds.push(hold),
             Fact::Wait(_) | Fact::Hold(_) => {}
             Fact::End(summary) => {
-                self.summary = Summary { is_complete: summary.is_complete && has_room, ..summary };
+                self.summary = AnswerSummary { is_complete: summary.is_complete && has_room, ..summary };
                 return true;
             }
         }
@@ -132,13 +132,17 @@ impl Answer {
         match self.waits.iter_mut().find(|known| known.number == number) {
             Some(known) => known.wants.extend(want),
             None => {
-                self.waits.push(Waiting { number, call, seconds, wants: want.into_iter().collect(), text })
+                self.waits.push(WaitNode { number, call, seconds, wants: want.into_iter().collect(), text })
             }
         }
     }
 
     /// The wait of a thread of the rank in such a call of many, and which of them it is in.
-    pub(super) fn wait_in(&self, what: What, site: Option<Site>) -> Option<(&Waiting, Option<Instance>)> {
+    pub(super) fn wait_in(
+        &self,
+        what: WantKind,
+        site: Option<Site>,
+    ) -> Option<(&WaitNode, Option<Instance>)> {
         self.waits.iter().find_map(|wait| {
             let want = wait.wants.iter().find(|want| want.what == what && want.site == site)?;
             Some((wait, want.instance))
@@ -146,7 +150,7 @@ impl Answer {
     }
 
     /// Whether the rank takes part in such a call, waiting or not, or in one that comes after it.
-    fn is_in(&self, what: What, site: Option<Site>, instance: Option<Instance>) -> bool {
+    fn is_in(&self, what: WantKind, site: Option<Site>, instance: Option<Instance>) -> bool {
         match self.wait_in(what, site) {
             Some((_, own)) => !is_before(own, instance),
             None => site.is_some_and(|site| self.summary.joined.contains(&site.context)),
@@ -177,7 +181,7 @@ pub(super) fn is_before(one: Option<Instance>, other: Option<Instance>) -> bool 
 }
 
 /// The edges of one gathering, in order.
-pub(super) fn edges(seen: &[Seen]) -> Vec<Edge> {
+pub(super) fn edges(seen: &[Seen]) -> Vec<WaitEdge> {
     let mut holders: HashMap<(Site, u32), BTreeSet<(u32, bool)>> = HashMap::new();
     for hold in seen.iter().filter_map(|seen| seen.answer.as_ref()).flat_map(|answer| &answer.holds) {
         holders.entry((hold.site, hold.target)).or_default().insert((hold.holder, hold.is_exclusive));
@@ -187,7 +191,7 @@ pub(super) fn edges(seen: &[Seen]) -> Vec<Edge> {
         for wait in &answer.waits {
             for want in &wait.wants {
                 let target = want.ranks.first().filter(|_| want.what.is_lock());
-                let to = |rank: u32| Edge {
+                let to = |rank: u32| WaitEdge {
                     from,
                     to: rank,
                     what: want.what,
@@ -199,14 +203,14 @@ pub(super) fn edges(seen: &[Seen]) -> Vec<Edge> {
                     nth: want.instance.map(|Instance { way, number }| (way, number)),
                 };
                 match (want.what, want.site, target) {
-                    (What::ExclusiveLock | What::SharedLock, Some(site), Some(target)) => {
+                    (WantKind::ExclusiveLock | WantKind::SharedLock, Some(site), Some(target)) => {
                         let all = holders.get(&(site, target)).into_iter().flatten();
                         let in_the_way = all.filter(|(holder, is_exclusive)| {
                             let gives_back = seen
                                 .get(*holder as usize)
                                 .and_then(|seen| seen.answer.as_ref())
                                 .is_some_and(|answer| answer.gives_back(site, target));
-                            !gives_back && (*is_exclusive || want.what == What::ExclusiveLock)
+                            !gives_back && (*is_exclusive || want.what == WantKind::ExclusiveLock)
                         });
                         edges.extend(in_the_way.map(|(holder, _)| to(*holder)));
                     }
@@ -218,7 +222,7 @@ pub(super) fn edges(seen: &[Seen]) -> Vec<Edge> {
                         };
                         edges.extend(want.ranks.iter().filter(is_absent).take(MOST_MISSING).map(to));
                     }
-                    (What::Posts | What::Completes | What::Message | What::Receipt, ..) => {
+                    (WantKind::Posts | WantKind::Completes | WantKind::Message | WantKind::Receipt, ..) => {
                         edges.extend(want.ranks.iter().map(to));
                     }
                     _ => {}
@@ -232,9 +236,9 @@ pub(super) fn edges(seen: &[Seen]) -> Vec<Edge> {
 /// What follows from two gatherings, the later one second.
 pub(super) fn findings(before: &[Seen], now: &[Seen]) -> Vec<Finding> {
     let (first, second) = (edges(before), edges(now));
-    let is_old = |edge: &Edge| first.binary_search(edge).is_ok();
+    let is_old = |edge: &WaitEdge| first.binary_search(edge).is_ok();
     let waiting: BTreeSet<u32> = second.iter().map(|edge| edge.from).collect();
-    let edges: Vec<Edge> = second.into_iter().filter(is_old).collect();
+    let edges: Vec<WaitEdge> = second.into_iter().filter(is_old).collect();
     let answer = |seen: &[Seen], rank: u32| seen.get(rank as usize)?.answer.clone();
     let is_blocked = |rank: u32| match (answer(before, rank), answer(now, rank)) {
         // Nor has anything come or gone meanwhile.
@@ -253,7 +257,7 @@ pub(super) fn findings(before: &[Seen], now: &[Seen]) -> Vec<Finding> {
 
 /// The collectives that ranks wait in as different calls, or with different roots, in the same waits as before.
 fn apart(before: &[Seen], now: &[Seen]) -> Vec<Finding> {
-    let is_collective = |want: &&Want| want.what == What::Collective && want.instance.is_some();
+    let is_collective = |want: &&Want| want.what == WantKind::Collective && want.instance.is_some();
     let mut together: BTreeMap<_, BTreeMap<(String, String), Ranks>> = BTreeMap::new();
     for ((rank, was), is) in (0u32..).zip(before).zip(now) {
         for wait in waits(is) {
@@ -276,7 +280,7 @@ fn apart(before: &[Seen], now: &[Seen]) -> Vec<Finding> {
         .collect()
 }
 
-fn waits(seen: &Seen) -> impl Iterator<Item = &Waiting> {
+fn waits(seen: &Seen) -> impl Iterator<Item = &WaitNode> {
     seen.answer.iter().flat_map(|answer| &answer.waits)
 }
 
@@ -289,7 +293,7 @@ fn differ((call, name): &(String, String), (other_call, other_name): &(String, S
 }
 
 /// The calls of many that some are in and others are not.
-fn missing(edges: &[Edge], now: &[Seen]) -> Vec<Finding> {
+fn missing(edges: &[WaitEdge], now: &[Seen]) -> Vec<Finding> {
     let inside = |(what, site, nth): Call| {
         let is_inside = |seen: &Seen| {
             let wait = seen.answer.as_ref().and_then(|answer| answer.wait_in(what, site));
@@ -297,11 +301,11 @@ fn missing(edges: &[Edge], now: &[Seen]) -> Vec<Finding> {
         };
         (0u32..).zip(now).filter(|(_, seen)| is_inside(seen)).map(|(rank, _)| rank).collect()
     };
-    let mut calls: BTreeMap<Call, Vec<&Edge>> = BTreeMap::new();
+    let mut calls: BTreeMap<Call, Vec<&WaitEdge>> = BTreeMap::new();
     for edge in edges.iter().filter(|edge| edge.what.is_collective()) {
         calls.entry((edge.what, edge.site, edge.nth)).or_default().push(edge);
     }
-    let finding = |(of, edges): (Call, Vec<&Edge>)| Finding::Missing {
+    let finding = |(of, edges): (Call, Vec<&WaitEdge>)| Finding::Missing {
         call: edges[0].call.clone(),
         what: of.0,
         site: of.1,
@@ -314,7 +318,7 @@ fn missing(edges: &[Edge], now: &[Seen]) -> Vec<Finding> {
 }
 
 /// Ranks that others wait for and that wait for no rank themselves, as far as is known.
-fn idle(edges: &[Edge], waiting: &BTreeSet<u32>, now: &[Seen]) -> Vec<Finding> {
+fn idle(edges: &[WaitEdge], waiting: &BTreeSet<u32>, now: &[Seen]) -> Vec<Finding> {
     let mut owed: BTreeMap<Debt, Vec<(u32, &str)>> = BTreeMap::new();
     for edge in edges.iter().filter(|edge| !edge.what.is_collective() && !waiting.contains(&edge.to)) {
         let key = (edge.to, edge.what, edge.site, edge.target);
@@ -328,7 +332,7 @@ fn idle(edges: &[Edge], waiting: &BTreeSet<u32>, now: &[Seen]) -> Vec<Finding> {
     };
     for (from, seen) in (0u32..).zip(now) {
         let wants = seen.answer.iter().flat_map(|answer| &answer.waits).flat_map(|wait| &wait.wants);
-        for want in wants.filter(|want| want.what == What::Answers) {
+        for want in wants.filter(|want| want.what == WantKind::Answers) {
             for rank in want.ranks.iter().filter(|rank| is_away(*rank)) {
                 owed.entry((rank, want.what, want.site, None)).or_default().push((from, &want.name));
             }
@@ -345,8 +349,8 @@ fn idle(edges: &[Edge], waiting: &BTreeSet<u32>, now: &[Seen]) -> Vec<Finding> {
 }
 
 /// Circles that have no rank in common, short ones of low ranks first. A rank that waits for itself is one.
-fn circles(edges: &[Edge]) -> Vec<Vec<Edge>> {
-    let mut by_rank: BTreeMap<u32, Vec<&Edge>> = BTreeMap::new();
+fn circles(edges: &[WaitEdge]) -> Vec<Vec<WaitEdge>> {
+    let mut by_rank: BTreeMap<u32, Vec<&WaitEdge>> = BTreeMap::new();
     for edge in edges {
         by_rank.entry(edge.from).or_default().push(edge);
     }
@@ -365,7 +369,7 @@ fn circles(edges: &[Edge]) -> Vec<Vec<Edge>> {
 }
 
 /// Takes out ranks that wait for no waiting rank: they are on no circle.
-fn prune(by_rank: &mut BTreeMap<u32, Vec<&Edge>>) {
+fn prune(by_rank: &mut BTreeMap<u32, Vec<&WaitEdge>>) {
     loop {
         let waits: BTreeSet<u32> = by_rank.keys().copied().collect();
         by_rank.values_mut().for_each(|edges| edges.retain(|edge| waits.contains(&edge.to)));
@@ -377,8 +381,8 @@ fn prune(by_rank: &mut BTreeMap<u32, Vec<&Edge>>) {
 }
 
 /// A shortest circle through a rank.
-fn circle_through(start: u32, by_rank: &BTreeMap<u32, Vec<&Edge>>) -> Option<Vec<Edge>> {
-    let mut came_by: BTreeMap<u32, &Edge> = BTreeMap::new();
+fn circle_through(start: u32, by_rank: &BTreeMap<u32, Vec<&WaitEdge>>) -> Option<Vec<WaitEdge>> {
+    let mut came_by: BTreeMap<u32, &WaitEdge> = BTreeMap::new();
     let mut next = VecDeque::from([start]);
     while let Some(rank) = next.pop_front() {
         for edge in by_rank.get(&rank).into_iter().flatten() {

@@ -43,7 +43,7 @@ pub(in super::super) struct Reports {
     size: u32,
     /// Number of the last gathering.
     number: u64,
-    stage: Stage,
+    stage: ReportStage,
     /// What was reported last.
     reported: Option<Reported>,
     /// No gathering that ranks ask for before this.
@@ -53,7 +53,7 @@ pub(in super::super) struct Reports {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum ReportStage {
     Quiet,
     Asking { reason: Reason, deadline: Instant, answers: Vec<Asked>, before: Option<Vec<Seen>> },
     Pausing { reason: Reason, until: Instant, before: Vec<Seen> },
@@ -92,18 +92,18 @@ pub(in super::super) enum Step {
 
 impl Reports {
     pub(in super::super) fn new(size: u32) -> Self {
-        Self { size, number: 0, stage: Stage::Quiet, reported: None, not_before: None, is_due: false }
+        Self { size, number: 0, stage: ReportStage::Quiet, reported: None, not_before: None, is_due: false }
     }
 
     /// A report is wanted.
     pub(in super::super) fn want(&mut self, reason: Reason, now: Instant) -> Step {
         match &mut self.stage {
-            Stage::Quiet if reason == Reason::Wait && self.not_before.is_some_and(|at| now < at) => {
+            ReportStage::Quiet if reason == Reason::Wait && self.not_before.is_some_and(|at| now < at) => {
                 self.is_due = true;
                 Step::Nothing
             }
-            Stage::Quiet => self.ask(reason, None, now),
-            Stage::Asking { reason: known, .. } | Stage::Pausing { reason: known, .. } => {
+            ReportStage::Quiet => self.ask(reason, None, now),
+            ReportStage::Asking { reason: known, .. } | ReportStage::Pausing { reason: known, .. } => {
                 *known = reason.max(*known);
                 Step::Nothing
             }
@@ -112,7 +112,7 @@ impl Reports {
 
     /// The ranks that were asked; the others cannot answer.
     pub(in super::super) fn asked(&mut self, ranks: impl Iterator<Item = u32>) {
-        if let Stage::Asking { answers, .. } = &mut self.stage {
+        if let ReportStage::Asking { answers, .. } = &mut self.stage {
             for rank in ranks {
                 answers[rank as usize] = Asked::Missing(Answer::default());
             }
@@ -121,7 +121,7 @@ impl Reports {
 
     /// A rank has told something. Parts of other answers than those asked for now are too late.
     pub(in super::super) fn hear(&mut self, rank: u32, said: Said) {
-        let Stage::Asking { answers, .. } = &mut self.stage else { return };
+        let ReportStage::Asking { answers, .. } = &mut self.stage else { return };
         let place = &mut answers[rank as usize];
         if said.report == self.number
             && let Asked::Missing(answer) = place
@@ -133,7 +133,7 @@ impl Reports {
 
     /// A rank has ended: it answers no more.
     pub(in super::super) fn gone(&mut self, rank: u32) {
-        if let Stage::Asking { answers, .. } = &mut self.stage {
+        if let ReportStage::Asking { answers, .. } = &mut self.stage {
             answers[rank as usize] = Asked::No;
         }
     }
@@ -141,27 +141,27 @@ impl Reports {
     /// When to call [`Reports::step`] next, if nothing happens before.
     pub(in super::super) fn wakes_at(&self) -> Option<Instant> {
         match &self.stage {
-            Stage::Quiet => self.not_before.filter(|_| self.is_due),
-            Stage::Asking { deadline, .. } => Some(*deadline),
-            Stage::Pausing { until, .. } => Some(*until),
+            ReportStage::Quiet => self.not_before.filter(|_| self.is_due),
+            ReportStage::Asking { deadline, .. } => Some(*deadline),
+            ReportStage::Pausing { until, .. } => Some(*until),
         }
     }
 
     /// Goes on. `look` says what the launcher knows of each rank by itself.
     pub(in super::super) fn step(&mut self, now: Instant, look: &dyn Fn(u32) -> Seen) -> Step {
-        match std::mem::replace(&mut self.stage, Stage::Quiet) {
-            Stage::Quiet if self.is_due && self.not_before.is_none_or(|at| now >= at) => {
+        match std::mem::replace(&mut self.stage, ReportStage::Quiet) {
+            ReportStage::Quiet if self.is_due && self.not_before.is_none_or(|at| now >= at) => {
                 self.ask(Reason::Wait, None, now)
             }
-            Stage::Quiet => Step::Nothing,
-            Stage::Pausing { reason, until, before } if now < until => {
-                self.stage = Stage::Pausing { reason, until, before };
+            ReportStage::Quiet => Step::Nothing,
+            ReportStage::Pausing { reason, until, before } if now < until => {
+                self.stage = ReportStage::Pausing { reason, until, before };
                 Step::Nothing
             }
-            Stage::Pausing { reason, before, .. } => self.ask(reason, Some(before), now),
-            Stage::Asking { reason, deadline, answers, before } => {
+            ReportStage::Pausing { reason, before, .. } => self.ask(reason, Some(before), now),
+            ReportStage::Asking { reason, deadline, answers, before } => {
                 if now < deadline && answers.iter().any(|asked| matches!(asked, Asked::Missing(_))) {
-                    self.stage = Stage::Asking { reason, deadline, answers, before };
+                    self.stage = ReportStage::Asking { reason, deadline, answers, before };
                     return Step::Nothing;
                 }
                 let seen = (0..).zip(answers).map(|(rank, asked)| {
@@ -171,7 +171,7 @@ impl Reports {
                 let seen: Vec<Seen> = seen.collect();
                 match before {
                     None => {
-                        self.stage = Stage::Pausing { reason, until: now + PAUSE, before: seen };
+                        self.stage = ReportStage::Pausing { reason, until: now + PAUSE, before: seen };
                         Step::Nothing
                     }
                     Some(before) => self.conclude(reason, &before, &seen, now),
@@ -184,7 +184,7 @@ impl Reports {
         self.number += 1;
         self.is_due = false;
         let answers = vec![Asked::No; self.size as usize];
-        self.stage = Stage::Asking { reason, deadline: now + ANSWER_LIMIT, answers, before };
+        self.stage = ReportStage::Asking { reason, deadline: now + ANSWER_LIMIT, answers, before };
         Step::Ask(self.number)
     }
 

@@ -4,7 +4,7 @@ use super::graph::{Answer, Finding, Part, Seen, findings};
 use super::processes::Process;
 use super::report::{Reason, Reports, Step};
 use super::words::lines;
-use crate::pmi::facts::{Fact, Hold, Said, Site, Summary, Wait, Want, What};
+use crate::pmi::facts::{AnswerSummary, Fact, Hold, Said, Site, Wait, Want, WantKind};
 use rma_core::host::{Instance, Way};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn away() -> Seen {
 
 fn end(is_blocked: bool) -> Fact {
     let away = Some(8);
-    Fact::End(Summary { is_complete: true, is_blocked, moved: 1, away, joined: Vec::new() })
+    Fact::End(AnswerSummary { is_complete: true, is_blocked, moved: 1, away, joined: Vec::new() })
 }
 
 fn reported(facts: &[Fact]) -> Seen {
@@ -33,7 +33,7 @@ fn outside(part: Part, process: Process) -> Seen {
     Seen::from_outside(part, process)
 }
 
-fn want(what: What, site: Option<Site>, ranks: &[u32]) -> Want {
+fn want(what: WantKind, site: Option<Site>, ranks: &[u32]) -> Want {
     let name = match site {
         Some(FORCES) => "window \"forces\"",
         Some(OTHER) => "window 2 made by MPI_Win_allocate",
@@ -59,13 +59,13 @@ fn hold(site: Site, target: u32, holder: u32, is_exclusive: bool) -> Fact {
 /// A rank that holds its own lock, and wants that of another.
 fn locker(rank: u32, wanted: u32) -> Seen {
     reported(&[
-        wait("lock", want(What::ExclusiveLock, Some(FORCES), &[wanted])),
+        wait("lock", want(WantKind::ExclusiveLock, Some(FORCES), &[wanted])),
         hold(FORCES, rank, rank, true),
         end(true),
     ])
 }
 
-fn waits(call: &str, what: What, site: Option<Site>, ranks: &[u32]) -> Seen {
+fn waits(call: &str, what: WantKind, site: Option<Site>, ranks: &[u32]) -> Seen {
     reported(&[wait(call, want(what, site, ranks)), end(true)])
 }
 
@@ -114,7 +114,7 @@ fn circles_with_no_rank_in_common_are_all_found() {
 fn no_circle_is_claimed_that_may_open() {
     // A rank with another thread.
     let open = reported(&[
-        wait("lock", want(What::ExclusiveLock, Some(FORCES), &[1])),
+        wait("lock", want(WantKind::ExclusiveLock, Some(FORCES), &[1])),
         hold(FORCES, 0, 0, true),
         end(false),
     ]);
@@ -124,13 +124,13 @@ fn no_circle_is_claimed_that_may_open() {
     );
     // Shared locks beside each other.
     let shared = |rank: u32| {
-        let want = want(What::SharedLock, Some(FORCES), &[1 - rank]);
+        let want = want(WantKind::SharedLock, Some(FORCES), &[1 - rank]);
         reported(&[wait("lock", want), hold(FORCES, rank, rank, false), end(true)])
     };
     assert_eq!(found(&[shared(0), shared(1)]), []);
     // A lock of another window.
     let other = reported(&[
-        wait("lock", want(What::ExclusiveLock, Some(FORCES), &[1])),
+        wait("lock", want(WantKind::ExclusiveLock, Some(FORCES), &[1])),
         hold(OTHER, 0, 0, true),
         end(true),
     ]);
@@ -140,23 +140,23 @@ fn no_circle_is_claimed_that_may_open() {
     );
     // A lock that is being given back.
     for (call, wants) in [
-        ("unlock", want(What::ExclusiveLock, Some(FORCES), &[0])),
-        ("unlock_all", want(What::ExclusiveLock, Some(FORCES), &[1])),
+        ("unlock", want(WantKind::ExclusiveLock, Some(FORCES), &[0])),
+        ("unlock_all", want(WantKind::ExclusiveLock, Some(FORCES), &[1])),
     ] {
         let giver = reported(&[
             wait(call, wants),
-            numbered(1, call, want(What::ExclusiveLock, Some(FORCES), &[1])),
+            numbered(1, call, want(WantKind::ExclusiveLock, Some(FORCES), &[1])),
             hold(FORCES, 0, 0, true),
             end(true),
         ]);
         assert_eq!(closed(&[giver, locker(1, 0)]), 0, "{call}");
     }
     // Any of several messages, and answers, which need no call.
-    let any = waits("receive", What::Message, None, &[]);
-    let requests = waits("wait", What::Requests, None, &[0]);
-    let answers = waits("flush", What::Answers, Some(FORCES), &[0]);
+    let any = waits("receive", WantKind::Message, None, &[]);
+    let requests = waits("wait", WantKind::Requests, None, &[0]);
+    let answers = waits("flush", WantKind::Answers, Some(FORCES), &[0]);
     for other in [any, requests, answers] {
-        assert_eq!(found(&[waits("receive", What::Message, None, &[1]), other]).len(), 1);
+        assert_eq!(found(&[waits("receive", WantKind::Message, None, &[1]), other]).len(), 1);
     }
 }
 
@@ -164,7 +164,7 @@ fn no_circle_is_claimed_that_may_open() {
 fn what_only_one_gathering_shows_is_no_finding() {
     let seen = [locker(0, 1), locker(1, 0)];
     // The same wait for the same, but another one of the same rank.
-    let want = want(What::ExclusiveLock, Some(FORCES), &[0]);
+    let want = want(WantKind::ExclusiveLock, Some(FORCES), &[0]);
     let again = reported(&[numbered(2, "lock", want), hold(FORCES, 1, 1, true), end(true)]);
     assert_eq!(findings(&seen, &[locker(0, 1), again]).len(), 0);
     assert_eq!(findings(&[locker(0, 1), away()], &seen).len(), 0);
@@ -185,10 +185,10 @@ fn what_only_one_gathering_shows_is_no_finding() {
 
 #[test]
 fn a_rank_that_never_entered_is_named_with_what_it_does_instead() {
-    let fence = || waits("fence", What::Fence, Some(FORCES), &[3]);
+    let fence = || waits("fence", WantKind::Fence, Some(FORCES), &[3]);
     let job = |last: Seen| [fence(), fence(), fence(), last];
     let never = "rank 3 never entered MPI_Win_fence on window \"forces\" that ranks 0-2 are in: ";
-    let receive = waits("receive", What::Message, None, &[1]);
+    let receive = waits("receive", WantKind::Message, None, &[1]);
     for (last, why) in [
         (receive, "it waits in MPI_Recv for a message from rank 1"),
         (away(), "it has slept outside MPI for 8 s"),
@@ -209,7 +209,7 @@ fn a_rank_that_never_entered_is_named_with_what_it_does_instead() {
 #[test]
 fn ranks_in_different_calls_of_one_collective_are_told() {
     let inside = |call: &str, root: &str, number| {
-        let mut want = want(What::Collective, Some(WORLD), &[0, 1]);
+        let mut want = want(WantKind::Collective, Some(WORLD), &[0, 1]);
         want.name += root;
         want.instance = Some(Instance { way: Way::Messages, number });
         reported(&[wait(call, want), end(true)])
@@ -235,7 +235,7 @@ fn ranks_in_different_calls_of_one_collective_are_told() {
 
 #[test]
 fn several_that_are_missing_are_told_by_what_they_do() {
-    let barrier = || waits("barrier", What::Collective, Some(WORLD), &[0, 1, 2, 3, 4]);
+    let barrier = || waits("barrier", WantKind::Collective, Some(WORLD), &[0, 1, 2, 3, 4]);
     let seen = [barrier(), away(), away(), outside(Part::Running, Process::Stopped), barrier()];
     let never = "never entered MPI_Barrier on MPI_COMM_WORLD that ranks 0,4 are in:";
     let expected = [
@@ -254,31 +254,35 @@ fn several_that_are_missing_are_told_by_what_they_do() {
 fn a_rank_that_has_not_done_its_part_is_named() {
     let mut keeper = away();
     keeper.answer = reported(&[hold(FORCES, 0, 2, true), end(true)]).answer;
-    let lock = || waits("lock", What::ExclusiveLock, Some(FORCES), &[0]);
+    let lock = || waits("lock", WantKind::ExclusiveLock, Some(FORCES), &[0]);
     for (seen, expected) in [
         (
             [lock(), lock(), keeper],
             "rank 2 holds the lock of rank 0 on window \"forces\" that ranks 0,1 wait for: it has slept outside MPI for 8 s",
         ),
         (
-            [waits("start", What::Posts, Some(FORCES), &[2]), away(), away()],
+            [waits("start", WantKind::Posts, Some(FORCES), &[2]), away(), away()],
             "rank 2 has not called MPI_Win_post on window \"forces\", for which rank 0 waits: it has slept outside MPI for 8 s",
         ),
         (
-            [waits("wait", What::Completes, Some(OTHER), &[1]), away(), away()],
+            [waits("wait", WantKind::Completes, Some(OTHER), &[1]), away(), away()],
             "rank 1 has not called MPI_Win_complete on window 2 made by MPI_Win_allocate, for which rank 0 waits: it has slept outside MPI for 8 s",
         ),
         (
-            [waits("send", What::Receipt, None, &[1]), away(), away()],
+            [waits("send", WantKind::Receipt, None, &[1]), away(), away()],
             "rank 1 has not received the message of rank 0, which waits: it has slept outside MPI for 8 s",
         ),
         (
-            [waits("receive", What::Message, None, &[1]), waits("wait", What::Requests, None, &[2]), away()],
+            [
+                waits("receive", WantKind::Message, None, &[1]),
+                waits("wait", WantKind::Requests, None, &[2]),
+                away(),
+            ],
             "rank 1 has not sent the message that rank 0 waits for: it waits in MPI_Wait for requests, perhaps for a message from rank 2",
         ),
         (
             [
-                waits("flush", What::Answers, Some(FORCES), &[1]),
+                waits("flush", WantKind::Answers, Some(FORCES), &[1]),
                 outside(Part::Running, Process::Stopped),
                 away(),
             ],
@@ -288,30 +292,34 @@ fn a_rank_that_has_not_done_its_part_is_named() {
         assert_eq!(said(&seen), [expected]);
     }
     // A chain leads to its end.
-    let seen =
-        [waits("receive", What::Message, None, &[1]), waits("receive", What::Message, None, &[2]), away()];
+    let seen = [
+        waits("receive", WantKind::Message, None, &[1]),
+        waits("receive", WantKind::Message, None, &[2]),
+        away(),
+    ];
     let end = "rank 2 has not sent the message that rank 1 waits for: it has slept outside MPI for 8 s";
     assert_eq!(said(&seen), [end]);
 }
 
 #[test]
 fn circles_of_messages_and_a_rank_that_waits_for_itself() {
-    let seen = [waits("receive", What::Message, None, &[1]), waits("send", What::Receipt, None, &[0])];
+    let seen =
+        [waits("receive", WantKind::Message, None, &[1]), waits("send", WantKind::Receipt, None, &[0])];
     let circle = "ranks 0 → 1 → 0 wait in a circle: rank 0 for rank 1, in MPI_Recv; rank 1 for rank 0, in MPI_Send; nothing they do can open it";
     assert_eq!(said(&seen), [circle]);
-    let alone = [waits("receive", What::Message, None, &[0])];
+    let alone = [waits("receive", WantKind::Message, None, &[0])];
     assert_eq!(said(&alone), ["rank 0 waits for itself, in MPI_Recv; nothing they do can open it"]);
 }
 
 #[test]
 fn equal_lines_are_one_line() {
-    let fence = || waits("fence", What::Fence, Some(FORCES), &[4]);
+    let fence = || waits("fence", WantKind::Fence, Some(FORCES), &[4]);
     let later = reported(&[
         Fact::Wait(Wait {
             number: 1,
             call: "fence".to_owned(),
             seconds: 10,
-            want: Some(want(What::Fence, Some(FORCES), &[4])),
+            want: Some(want(WantKind::Fence, Some(FORCES), &[4])),
             text: String::new(),
         }),
         end(true),
@@ -373,7 +381,7 @@ fn run(reports: &mut Reports, first: Step, now: &mut Instant, facts: &dyn Fn(u32
 fn a_report_is_two_gatherings_and_is_told_again_when_it_is_another_or_twice_as_long() {
     let seconds = std::cell::Cell::new(1);
     let facts = |rank: u32| {
-        let want = want(What::ExclusiveLock, Some(FORCES), &[1 - rank]);
+        let want = want(WantKind::ExclusiveLock, Some(FORCES), &[1 - rank]);
         let (call, text) = ("lock".to_owned(), String::new());
         let wait = Wait { number: 4, call, seconds: seconds.get(), want: Some(want), text };
         vec![Fact::Wait(wait), hold(FORCES, rank, rank, true), end(true)]
@@ -444,15 +452,15 @@ fn a_rank_in_an_earlier_call_of_the_same_place_is_reported_with_both_numbers() {
             Want { instance: Some(Instance { way, number }), ..want(what, Some(WORLD), &[0, 1, 2, 3]) };
         reported(&[wait(call, others), end(true)])
     };
-    let barrier = |number| nth("barrier", What::Collective, number, Way::Messages);
-    let late = nth("allreduce", What::Collective, 6, Way::Messages);
+    let barrier = |number| nth("barrier", WantKind::Collective, number, Way::Messages);
+    let late = nth("allreduce", WantKind::Collective, 6, Way::Messages);
     assert_eq!(
         said(&[barrier(7), barrier(7), barrier(7), late]),
         [
             "rank 3 is in MPI_Allreduce, collective 6 on MPI_COMM_WORLD, for 12 s while ranks 0-2 are in MPI_Barrier, collective 7"
         ]
     );
-    let fence = |number, way| nth("fence", What::Fence, number, way);
+    let fence = |number, way| nth("fence", WantKind::Fence, number, way);
     let job = |number, way| [fence(6, way), fence(6, way), fence(number, way), away()];
     assert_eq!(
         said(&job(5, Way::Memory)),
@@ -463,7 +471,7 @@ fn a_rank_in_an_earlier_call_of_the_same_place_is_reported_with_both_numbers() {
         ]
     );
     // The same one, or one that is counted otherwise: nothing is known.
-    let other = nth("barrier", What::Collective, 2, Way::Memory);
+    let other = nth("barrier", WantKind::Collective, 2, Way::Memory);
     assert!(found(&[barrier(7), barrier(7), barrier(7), barrier(7)]).is_empty());
     assert!(found(&[barrier(7), barrier(7), barrier(7), other]).is_empty());
 }

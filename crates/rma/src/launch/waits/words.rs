@@ -2,10 +2,10 @@
 //!
 //! Pure. Ranks are those of `MPI_COMM_WORLD`, calls have the names of the C interface.
 
-use super::graph::{Edge, Finding, Part, Seen, Waiting, is_before};
+use super::graph::{Finding, Part, Seen, WaitEdge, WaitNode, is_before};
 use super::processes::Process;
 use crate::pmi::Ranks;
-use crate::pmi::facts::{Site, Want, What};
+use crate::pmi::facts::{Site, Want, WantKind};
 use rma_core::host::Instance;
 
 /// The lines of a report.
@@ -132,7 +132,7 @@ fn for_many(state: &str, are_many: bool) -> String {
 }
 
 /// Where a wait is, and for what: a clause that begins with "in".
-fn in_what(wait: &Waiting) -> String {
+fn in_what(wait: &WaitNode) -> String {
     let call = wait
         .wants
         .first()
@@ -144,7 +144,9 @@ fn in_what(wait: &Waiting) -> String {
             format!("in {call} for {}", wait.text)
         };
     }
-    if let ([Want { what: What::Requests, ranks, .. }], true) = (&*wait.wants, is_for_counters(&wait.call)) {
+    if let ([Want { what: WantKind::Requests, ranks, .. }], true) =
+        (&*wait.wants, is_for_counters(&wait.call))
+    {
         return format!("in {call} for {}, perhaps by {}", wait.text, ranks.named());
     }
     let wants: Vec<_> = wait.wants.iter().map(want_clause).collect();
@@ -159,20 +161,20 @@ fn want_clause(want: &Want) -> String {
     let on = if name.is_empty() { String::new() } else { format!(" on {name}") };
     let whom = format!("{}{more}", ranks.named());
     match what {
-        What::ExclusiveLock | What::SharedLock => format!("for the lock of {whom}{on}"),
-        What::Fence => format!("on {name}"),
-        What::Free => format!("of {name}"),
-        What::Creation => "with the other ranks of the window".to_owned(),
-        What::Collective if name.is_empty() => "of a communicator".to_owned(),
-        What::Collective => format!("on {name}"),
-        What::Posts => format!("for the post of {whom}{on}"),
-        What::Completes => format!("for {whom} to call MPI_Win_complete{on}"),
-        What::Answers => format!("for {whom} to answer operations{on}"),
-        What::Message if ranks.is_empty() => "for a message from any rank".to_owned(),
-        What::Message => format!("for a message from {whom}"),
-        What::Receipt => format!("for {whom} to receive a message"),
-        What::Requests if ranks.is_empty() => "for requests".to_owned(),
-        What::Requests => format!("for requests, perhaps for a message from {whom}"),
+        WantKind::ExclusiveLock | WantKind::SharedLock => format!("for the lock of {whom}{on}"),
+        WantKind::Fence => format!("on {name}"),
+        WantKind::Free => format!("of {name}"),
+        WantKind::Creation => "with the other ranks of the window".to_owned(),
+        WantKind::Collective if name.is_empty() => "of a communicator".to_owned(),
+        WantKind::Collective => format!("on {name}"),
+        WantKind::Posts => format!("for the post of {whom}{on}"),
+        WantKind::Completes => format!("for {whom} to call MPI_Win_complete{on}"),
+        WantKind::Answers => format!("for {whom} to answer operations{on}"),
+        WantKind::Message if ranks.is_empty() => "for a message from any rank".to_owned(),
+        WantKind::Message => format!("for a message from {whom}"),
+        WantKind::Receipt => format!("for {whom} to receive a message"),
+        WantKind::Requests if ranks.is_empty() => "for requests".to_owned(),
+        WantKind::Requests => format!("for requests, perhaps for a message from {whom}"),
     }
 }
 
@@ -182,7 +184,7 @@ fn is_for_counters(call: &str) -> bool {
 }
 
 /// The name of the C interface for a call as the library calls it.
-fn call_name(call: &str, what: Option<What>) -> String {
+fn call_name(call: &str, what: Option<WantKind>) -> String {
     const OF_WINDOWS: [&str; 12] = [
         "fence",
         "lock",
@@ -197,7 +199,7 @@ fn call_name(call: &str, what: Option<What>) -> String {
         "complete",
         "post",
     ];
-    let of_window = OF_WINDOWS.contains(&call) || call == "wait" && what == Some(What::Completes);
+    let of_window = OF_WINDOWS.contains(&call) || call == "wait" && what == Some(WantKind::Completes);
     match call {
         _ if call.starts_with("MPI_") => call.to_owned(),
         _ if of_window => format!("MPI_Win_{call}"),
@@ -227,7 +229,7 @@ fn finding_lines(finding: &Finding, seen: &[Seen]) -> Vec<String> {
         Finding::Missing { call, what, site, name, instance, inside, absent } => {
             let call = call_name(call, Some(*what));
             let on = match what {
-                What::Free => format!(" of {name}"),
+                WantKind::Free => format!(" of {name}"),
                 _ if name.is_empty() => String::new(),
                 _ => format!(" on {name}"),
             };
@@ -250,7 +252,7 @@ fn finding_lines(finding: &Finding, seen: &[Seen]) -> Vec<String> {
             let each = calls.iter().map(|(call, name, ranks)| {
                 let is = if ranks.len() == 1 { "is" } else { "are" };
                 let on = if name.is_empty() { String::new() } else { format!(" on {name}") };
-                format!("{} {is} in {}{on}", ranks.named(), call_name(call, Some(What::Collective)))
+                format!("{} {is} in {}{on}", ranks.named(), call_name(call, Some(WantKind::Collective)))
             });
             vec![format!("{}: different calls of one collective", each.collect::<Vec<_>>().join(", "))]
         }
@@ -260,23 +262,23 @@ fn finding_lines(finding: &Finding, seen: &[Seen]) -> Vec<String> {
             let on = if name.is_empty() { String::new() } else { format!(" on {name}") };
             let target = target.map(|target| target.to_string()).unwrap_or_default();
             vec![match what {
-                What::ExclusiveLock | What::SharedLock => {
+                WantKind::ExclusiveLock | WantKind::SharedLock => {
                     format!(
                         "rank {rank} holds the lock of rank {target}{on} that {waiting} {wait} for: {why}"
                     )
                 }
-                What::Posts => {
+                WantKind::Posts => {
                     format!("rank {rank} has not called MPI_Win_post{on}, for which {waiting} {wait}: {why}")
                 }
-                What::Completes => {
+                WantKind::Completes => {
                     format!(
                         "rank {rank} has not called MPI_Win_complete{on}, for which {waiting} {wait}: {why}"
                     )
                 }
-                What::Receipt => {
+                WantKind::Receipt => {
                     format!("rank {rank} has not received the message of {waiting}, which {wait}: {why}")
                 }
-                What::Answers => {
+                WantKind::Answers => {
                     format!("rank {rank} does not answer the operations of {waiting}{on}: {why}")
                 }
                 _ => format!("rank {rank} has not sent the message that {waiting} {wait} for: {why}"),
@@ -286,20 +288,20 @@ fn finding_lines(finding: &Finding, seen: &[Seen]) -> Vec<String> {
 }
 
 /// The call of many that a rank waits in, if that comes before another one at the same place.
-fn in_earlier(seen: &Seen, what: What, site: Option<Site>, other: Option<Instance>) -> Option<Doing> {
+fn in_earlier(seen: &Seen, what: WantKind, site: Option<Site>, other: Option<Instance>) -> Option<Doing> {
     let (wait, own) = seen.answer.as_ref()?.wait_in(what, site)?;
     let does = nth(&call_name(&wait.call, Some(what)), what, own);
     is_before(own, other).then_some(Doing { does, seconds: Some(wait.seconds) })
 }
 
 /// Which of the calls of many at a place one is.
-fn nth(call: &str, what: What, instance: Option<Instance>) -> String {
-    let kind = if what == What::Fence { "fence" } else { "collective" };
+fn nth(call: &str, what: WantKind, instance: Option<Instance>) -> String {
+    let kind = if what == WantKind::Fence { "fence" } else { "collective" };
     instance.map_or_else(|| call.to_owned(), |instance| format!("{call}, {kind} {}", instance.number))
 }
 
 /// A circle: that of locks alone in short.
-fn circle(edges: &[Edge], is_closed: bool) -> String {
+fn circle(edges: &[WaitEdge], is_closed: bool) -> String {
     let end = if is_closed { "; nothing they do can open it" } else { "" };
     let way: Vec<_> = edges.iter().chain(edges.first()).map(|edge| edge.from.to_string()).collect();
     let way = way.join(" → ");
@@ -315,12 +317,12 @@ fn circle(edges: &[Edge], is_closed: bool) -> String {
         // What each waits for is said beside it: the missing rank, and why.
         return format!("ranks {way} wait in a circle{end}");
     }
-    let each = |edge: &Edge| format!("rank {} for rank {}, {}", edge.from, edge.to, edge_clause(edge));
+    let each = |edge: &WaitEdge| format!("rank {} for rank {}, {}", edge.from, edge.to, edge_clause(edge));
     let each: Vec<_> = edges.iter().map(each).collect();
     format!("ranks {way} wait in a circle: {}{end}", each.join("; "))
 }
 
-fn edge_clause(edge: &Edge) -> String {
+fn edge_clause(edge: &WaitEdge) -> String {
     let call = call_name(&edge.call, Some(edge.what));
     let on = if edge.name.is_empty() { String::new() } else { format!(" on {}", edge.name) };
     match (edge.what.is_lock(), edge.target) {
@@ -329,7 +331,7 @@ fn edge_clause(edge: &Edge) -> String {
     }
 }
 
-fn names(edges: &[Edge]) -> String {
+fn names(edges: &[WaitEdge]) -> String {
     let mut names: Vec<&str> = edges.iter().map(|edge| edge.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();

@@ -2,8 +2,8 @@
 //! take part.
 
 use super::meeting::{Caller, CollectiveSlots};
-use super::rank_slots::{Kind, MOST, Notice, Number};
-use super::values::Values;
+use super::rank_slots::{CollectiveKind, CollectiveNumber, JoinNotice, MOST};
+use super::values::RankValues;
 use crate::collective::{Combine, too_long};
 use rma_core::{Error, ErrorClass, Result};
 use std::iter;
@@ -27,14 +27,14 @@ const END_LEN: usize = size_of::<End>();
 impl CollectiveSlots {
     /// Returns when all have joined.
     pub(crate) fn barrier(&self, caller: Caller<'_>) -> Result<()> {
-        let number = self.join(caller, Notice::short(Kind::Barrier, 0), iter::empty())?;
-        self.meet(caller, number, Kind::Barrier, |_, _| {})
+        let number = self.join(caller, JoinNotice::short(CollectiveKind::Barrier, 0), iter::empty())?;
+        self.meet(caller, number, CollectiveKind::Barrier, |_, _| {})
     }
 
     /// Says in a collective of this kind, as its root or as the giver of a block, that this rank's data are too long. Ranks
     /// that need them go on by packets.
-    pub(crate) fn say_long(&self, caller: Caller<'_>, kind: Kind) -> Result<()> {
-        self.join(caller, Notice::long(kind), iter::empty()).map(drop)
+    pub(crate) fn say_long(&self, caller: Caller<'_>, kind: CollectiveKind) -> Result<()> {
+        self.join(caller, JoinNotice::long(kind), iter::empty()).map(drop)
     }
 
     /// Whether blocks of `len` bytes together, one for each rank or a single one, are too long for a slot.
@@ -51,13 +51,13 @@ impl CollectiveSlots {
         own: Option<&[u8]>,
         limit: u64,
     ) -> Result<Way<Vec<u8>>> {
-        const KIND: Kind = Kind::Broadcast;
+        const KIND: CollectiveKind = CollectiveKind::Broadcast;
         let caller = caller.with_root(root);
         if let Some(message) = own {
             let (_, is_long) = self.join_with(caller, KIND, message)?;
             return Ok(if is_long { Way::Packets } else { Way::Done(Vec::new()) });
         }
-        let number = self.join(caller, Notice::short(KIND, 0), iter::empty())?;
+        let number = self.join(caller, JoinNotice::short(KIND, 0), iter::empty())?;
         let notice = self.hear(caller, number, KIND, root as usize)?;
         if notice.is_long {
             return Ok(Way::Packets);
@@ -76,7 +76,7 @@ impl CollectiveSlots {
         operation: &dyn Combine,
         own: &[u8],
     ) -> Result<Way<Option<Vec<u8>>>> {
-        const KIND: Kind = Kind::Reduce;
+        const KIND: CollectiveKind = CollectiveKind::Reduce;
         let caller = caller.with_root(root);
         let (number, is_long) = self.join_with(caller, KIND, own)?;
         if root as usize != self.own && !is_long {
@@ -111,7 +111,7 @@ impl CollectiveSlots {
         operation: &dyn Combine,
         own: &[u8],
     ) -> Result<Way<Vec<u8>>> {
-        const KIND: Kind = Kind::AllReduce;
+        const KIND: CollectiveKind = CollectiveKind::AllReduce;
         let (number, is_long) = self.join_with(caller, KIND, own)?;
         if is_long {
             return Ok(Way::Packets);
@@ -129,7 +129,7 @@ impl CollectiveSlots {
 
     /// Gives the root the blocks of all. Long ones are missing: their ranks, and the root, go on by packets.
     pub(crate) fn gather(&self, caller: Caller<'_>, root: u32, own: &[u8]) -> Result<Way<Gathered>> {
-        const KIND: Kind = Kind::Gather;
+        const KIND: CollectiveKind = CollectiveKind::Gather;
         let caller = caller.with_root(root);
         let (number, is_long) = self.join_with(caller, KIND, own)?;
         if root as usize != self.own {
@@ -148,7 +148,7 @@ impl CollectiveSlots {
 
     /// Gives every rank the blocks of all.
     pub(crate) fn all_gather(&self, caller: Caller<'_>, own: &[u8]) -> Result<Way<Vec<Vec<u8>>>> {
-        const KIND: Kind = Kind::AllGather;
+        const KIND: CollectiveKind = CollectiveKind::AllGather;
         let (number, is_long) = self.join_with(caller, KIND, own)?;
         if is_long {
             return Ok(Way::Packets);
@@ -168,13 +168,13 @@ impl CollectiveSlots {
         root: u32,
         blocks: Option<&[Vec<u8>]>,
     ) -> Result<Way<Vec<u8>>> {
-        const KIND: Kind = Kind::Scatter;
+        const KIND: CollectiveKind = CollectiveKind::Scatter;
         let caller = caller.with_root(root);
         if let Some(blocks) = blocks {
             let (_, is_long) = self.join_with_blocks(caller, KIND, blocks)?;
             return Ok(if is_long { Way::Packets } else { Way::Done(blocks[self.own].clone()) });
         }
-        let number = self.join(caller, Notice::short(KIND, 0), iter::empty())?;
+        let number = self.join(caller, JoinNotice::short(KIND, 0), iter::empty())?;
         let notice = self.hear(caller, number, KIND, root as usize)?;
         if notice.is_long {
             return Ok(Way::Packets);
@@ -189,7 +189,7 @@ impl CollectiveSlots {
         is_reduction: bool,
         blocks: &[Vec<u8>],
     ) -> Result<Way<Vec<Vec<u8>>>> {
-        let kind = if is_reduction { Kind::ReduceScatter } else { Kind::AllToAll };
+        let kind = if is_reduction { CollectiveKind::ReduceScatter } else { CollectiveKind::AllToAll };
         let (number, is_long) = self.join_with_blocks(caller, kind, blocks)?;
         if is_long {
             return Ok(Way::Packets);
@@ -208,19 +208,29 @@ impl CollectiveSlots {
     }
 
     /// Joins with data, or says that they are too long, which is the second answer.
-    fn join_with(&self, caller: Caller<'_>, kind: Kind, own: &[u8]) -> Result<(Number, bool)> {
+    fn join_with(
+        &self,
+        caller: Caller<'_>,
+        kind: CollectiveKind,
+        own: &[u8],
+    ) -> Result<(CollectiveNumber, bool)> {
         if own.len() > MOST {
-            return Ok((self.join(caller, Notice::long(kind), iter::empty())?, true));
+            return Ok((self.join(caller, JoinNotice::long(kind), iter::empty())?, true));
         }
-        Ok((self.join(caller, Notice::short(kind, own.len()), iter::once(own))?, false))
+        Ok((self.join(caller, JoinNotice::short(kind, own.len()), iter::once(own))?, false))
     }
 
     /// As [`CollectiveSlots::join_with`] with a block for each rank, whose ends stand in front.
-    fn join_with_blocks(&self, caller: Caller<'_>, kind: Kind, blocks: &[Vec<u8>]) -> Result<(Number, bool)> {
+    fn join_with_blocks(
+        &self,
+        caller: Caller<'_>,
+        kind: CollectiveKind,
+        blocks: &[Vec<u8>],
+    ) -> Result<(CollectiveNumber, bool)> {
         let heads = blocks.len() * END_LEN;
         let len = blocks.iter().fold(heads, |len, block| len.saturating_add(block.len()));
         if len > MOST {
-            return Ok((self.join(caller, Notice::long(kind), iter::empty())?, true));
+            return Ok((self.join(caller, JoinNotice::long(kind), iter::empty())?, true));
         }
         let (mut ends, mut end) = ([0; MOST], 0);
         for (block, place) in blocks.iter().zip(ends.chunks_exact_mut(END_LEN)) {
@@ -228,11 +238,17 @@ impl CollectiveSlots {
             place.copy_from_slice(&(end as End).to_le_bytes());
         }
         let pieces = iter::once(&ends[..heads]).chain(blocks.iter().map(Vec::as_slice));
-        Ok((self.join(caller, Notice::short(kind, len), pieces)?, false))
+        Ok((self.join(caller, JoinNotice::short(kind, len), pieces)?, false))
     }
 
     /// This rank's block of those of a rank.
-    fn block(&self, caller: Caller<'_>, rank: usize, number: Number, said: Notice) -> Result<Vec<u8>> {
+    fn block(
+        &self,
+        caller: Caller<'_>,
+        rank: usize,
+        number: CollectiveNumber,
+        said: JoinNotice,
+    ) -> Result<Vec<u8>> {
         let mut bytes = [0; MOST];
         let bytes = &mut bytes[..said.len];
         self.read(rank, number, bytes);
@@ -250,14 +266,14 @@ impl CollectiveSlots {
         })
     }
 
-    fn data(&self, rank: usize, number: Number, said: Notice) -> Vec<u8> {
+    fn data(&self, rank: usize, number: CollectiveNumber, said: JoinNotice) -> Vec<u8> {
         let mut bytes = vec![0; said.len];
         self.read(rank, number, &mut bytes);
         bytes
     }
 
-    fn values(&self, number: Number, own: &[u8]) -> Values {
-        let mut values = Values::new(self.size(), own.len());
+    fn values(&self, number: CollectiveNumber, own: &[u8]) -> RankValues {
+        let mut values = RankValues::new(self.size(), own.len());
         for rank in 0..self.size() {
             match rank == self.own {
                 true => values.of(rank).copy_from_slice(own),

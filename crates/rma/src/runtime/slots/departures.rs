@@ -5,7 +5,7 @@
 //!
 //! A process that ends its part in the job says so beside all slots that it has, in whichever communicator.
 
-use super::meeting::{Caller, Members};
+use super::meeting::{Caller, MemberSlots};
 use super::rank_slots::RankSlots;
 use parking_lot::Mutex;
 use rma_core::Result;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The collective slots of all communicators of a process.
 #[derive(Default)]
 pub(crate) struct Departures {
-    in_use: Mutex<Vec<Arc<Members>>>,
+    in_use: Mutex<Vec<Arc<MemberSlots>>>,
     /// Those that wait for the departure of others.
     left: Mutex<Vec<Left>>,
 }
@@ -35,12 +35,12 @@ impl Left {
 
 impl Departures {
     /// Slots that are used from now on, until they are added to those that were left.
-    pub(super) fn enter(&self, members: &Arc<Members>) {
+    pub(super) fn enter(&self, members: &Arc<MemberSlots>) {
         self.in_use.lock().push(Arc::clone(members));
     }
 
     /// They are used no more.
-    pub(super) fn leave(&self, members: &Arc<Members>) {
+    pub(super) fn leave(&self, members: &Arc<MemberSlots>) {
         self.in_use.lock().retain(|other| !Arc::ptr_eq(other, members));
     }
 

@@ -1,7 +1,9 @@
 //! The collective slots of a communicator's ranks: how a rank joins a collective, waits for others, and wakes the sleepers.
 
 use super::departures::Departures;
-use super::rank_slots::{Kind, Notice, Number, RANK_SLOTS_LEN, RankSlots, SLOTS, Want};
+use super::rank_slots::{
+    AwaitedArrival, CollectiveKind, CollectiveNumber, JoinNotice, RANK_SLOTS_LEN, RankSlots, SLOTS,
+};
 use crate::message::{Plane, ReceiveRequest, Scope, left_error, with_root};
 use crate::runtime::Runtime;
 use rma_core::host::{
@@ -16,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
 /// The slots of the ranks of a communicator, in rank order, and which are this rank's.
-pub(crate) struct Members {
+pub(crate) struct MemberSlots {
     pub(super) ranks: Vec<RankSlots>,
     pub(super) own: usize,
     group: Group,
@@ -24,7 +26,7 @@ pub(crate) struct Members {
 
 /// The collective slots of a communicator, as one of its ranks uses them.
 pub(crate) struct CollectiveSlots {
-    members: Arc<Members>,
+    members: Arc<MemberSlots>,
     /// Collectives that this rank has joined, or given up before it did.
     joined: AtomicU64,
     /// All ranks are known to have joined so many.
@@ -103,7 +105,8 @@ impl CollectiveSlots {
             return None;
         }
         let ranks: Option<Vec<_>> = members.iter().map(|member| RankSlots::new(member.control)).collect();
-        let members = Arc::new(Members { ranks: ranks?, own: group.me().0 as usize, group: group.clone() });
+        let members =
+            Arc::new(MemberSlots { ranks: ranks?, own: group.me().0 as usize, group: group.clone() });
         departures.enter(&members);
         Some(Self {
             members,
@@ -125,15 +128,17 @@ impl CollectiveSlots {
     pub(super) fn join<'d>(
         &self,
         caller: Caller<'_>,
-        notice: Notice,
+        notice: JoinNotice,
         data: impl Iterator<Item = &'d [u8]>,
-    ) -> Result<Number> {
+    ) -> Result<CollectiveNumber> {
         fork::check("a collective");
-        let number = Number::of(self.joined.fetch_add(1, Relaxed) + 1);
+        let number = CollectiveNumber::of(self.joined.fetch_add(1, Relaxed) + 1);
         // What this rank's slot holds has been read by all ranks that have joined a later collective.
         let free = number.before(SLOTS - 1);
-        if !Number::of(self.met.load(Relaxed)).has_reached(free) {
-            self.wait(caller, Want { number: free, of: None }, &mut |at| self.ranks[at].has_joined(free))?;
+        if !CollectiveNumber::of(self.met.load(Relaxed)).has_reached(free) {
+            self.wait(caller, AwaitedArrival { number: free, of: None }, &mut |at| {
+                self.ranks[at].has_joined(free)
+            })?;
             // SYNC POINT read: what others read of the slot comes before it is written anew; theirs is the release of `join`.
             fence(Acquire);
             self.met.store(free.raw(), Relaxed);
@@ -149,29 +154,39 @@ impl CollectiveSlots {
     pub(super) fn meet(
         &self,
         caller: Caller<'_>,
-        number: Number,
-        kind: Kind,
-        mut check: impl FnMut(usize, Notice),
+        number: CollectiveNumber,
+        kind: CollectiveKind,
+        mut check: impl FnMut(usize, JoinNotice),
     ) -> Result<()> {
         let mut mismatch = None;
-        self.wait(caller, Want { number, of: None }, &mut |at| match self.ranks[at].notice(number) {
-            None => false,
-            Some(notice) => {
-                match notice {
-                    Ok(notice) if notice.kind == kind => check(at, notice),
-                    other => mismatch = mismatch.or(Some((at, other))),
+        self.wait(
+            caller,
+            AwaitedArrival { number, of: None },
+            &mut |at| match self.ranks[at].notice(number) {
+                None => false,
+                Some(notice) => {
+                    match notice {
+                        Ok(notice) if notice.kind == kind => check(at, notice),
+                        other => mismatch = mismatch.or(Some((at, other))),
+                    }
+                    true
                 }
-                true
-            }
-        })?;
+            },
+        )?;
         self.met.store(number.raw(), Relaxed);
         mismatch.map_or(Ok(()), |(rank, notice)| Err(self.mismatch(caller, kind, rank, notice)))
     }
 
     /// Waits until a rank has joined a collective; answers what it has said.
-    pub(super) fn hear(&self, caller: Caller<'_>, number: Number, kind: Kind, rank: usize) -> Result<Notice> {
+    pub(super) fn hear(
+        &self,
+        caller: Caller<'_>,
+        number: CollectiveNumber,
+        kind: CollectiveKind,
+        rank: usize,
+    ) -> Result<JoinNotice> {
         let mut heard = None;
-        self.wait(caller, Want { number, of: Some(rank) }, &mut |at| {
+        self.wait(caller, AwaitedArrival { number, of: Some(rank) }, &mut |at| {
             heard = self.ranks[at].notice(number);
             heard.is_some()
         })?;
@@ -182,13 +197,18 @@ impl CollectiveSlots {
     }
 
     /// The data of a rank that has joined.
-    pub(super) fn read(&self, rank: usize, number: Number, into: &mut [u8]) {
+    pub(super) fn read(&self, rank: usize, number: CollectiveNumber, into: &mut [u8]) {
         self.ranks[rank].read(number, 0, into);
     }
 
     /// Waits until `has_come` is true of those that are wanted. It is asked of one after the other, and not again of one of
     /// which it was true.
-    fn wait(&self, caller: Caller<'_>, want: Want, has_come: &mut dyn FnMut(usize) -> bool) -> Result<()> {
+    fn wait(
+        &self,
+        caller: Caller<'_>,
+        want: AwaitedArrival,
+        has_come: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<()> {
         let Caller { runtime, call, root } = caller;
         let (mut at, end) = want.of.map_or((0, self.size()), |rank| (rank, rank + 1));
         let mut look = || {
@@ -250,7 +270,7 @@ impl CollectiveSlots {
     }
 
     /// What such a wait awaits: the ranks that have not come.
-    fn awaited(&self, want: Want, root: Option<u32>) -> Awaited {
+    fn awaited(&self, want: AwaitedArrival, root: Option<u32>) -> Awaited {
         let wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
         let absent = wanted.filter(|rank| !self.ranks[*rank].has_joined(want.number));
         let instance = Some(Instance { way: Way::Memory, number: want.number.raw() });
@@ -260,7 +280,7 @@ impl CollectiveSlots {
     }
 
     /// That no rank for which this one waits has left without coming.
-    fn check_left(&self, runtime: &Runtime, want: Want) -> Result<()> {
+    fn check_left(&self, runtime: &Runtime, want: AwaitedArrival) -> Result<()> {
         let mut wanted = want.of.map_or(0..self.size(), |rank| rank..rank + 1);
         // In this order: a rank joins nothing after it has left.
         let will_never_come =
@@ -272,7 +292,7 @@ impl CollectiveSlots {
     }
 
     /// Finds out whether a rank for which this one waits will never come. Called under the engine's lock.
-    fn watch(&self, runtime: &Runtime, want: Want, watches: &mut Watches) -> Result<()> {
+    fn watch(&self, runtime: &Runtime, want: AwaitedArrival, watches: &mut Watches) -> Result<()> {
         if let Some((by, lost)) =
             self.ranks.iter().enumerate().find_map(|(by, slots)| Some((by, slots.lost()?)))
         {
@@ -322,10 +342,16 @@ impl CollectiveSlots {
         })
     }
 
-    fn mismatch(&self, caller: Caller<'_>, kind: Kind, rank: usize, said: Result<Notice, ()>) -> Error {
+    fn mismatch(
+        &self,
+        caller: Caller<'_>,
+        kind: CollectiveKind,
+        rank: usize,
+        said: Result<JoinNotice, ()>,
+    ) -> Error {
         let (peer, ours) = (self.peer(rank), kind.name());
         let (class, cause) = match said {
-            Ok(Notice { kind, .. }) => {
+            Ok(JoinNotice { kind, .. }) => {
                 (ErrorClass::Other, format!("process {peer} is in a {}, this one in a {ours}", kind.name()))
             }
             Err(()) => (ErrorClass::Intern, format!("process {peer} has joined no {ours} that can be read")),
@@ -334,7 +360,7 @@ impl CollectiveSlots {
     }
 }
 
-impl Members {
+impl MemberSlots {
     pub(super) fn size(&self) -> usize {
         self.ranks.len()
     }
@@ -353,7 +379,11 @@ impl Members {
         self.ring(caller, |_| true)
     }
 
-    fn ring(&self, Caller { runtime, call, .. }: Caller<'_>, is_due: impl Fn(Want) -> bool) -> Result<()> {
+    fn ring(
+        &self,
+        Caller { runtime, call, .. }: Caller<'_>,
+        is_due: impl Fn(AwaitedArrival) -> bool,
+    ) -> Result<()> {
         let sleeps = |rank: &usize| {
             let slots = self.ranks[*rank];
             *rank != self.own && slots.asleep().is_some_and(&is_due) && slots.claim()
@@ -367,10 +397,10 @@ impl Members {
 }
 
 impl Deref for CollectiveSlots {
-    type Target = Members;
+    type Target = MemberSlots;
 
     #[inline]
-    fn deref(&self) -> &Members {
+    fn deref(&self) -> &MemberSlots {
         &self.members
     }
 }

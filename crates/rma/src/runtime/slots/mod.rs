@@ -50,4 +50,4 @@ mod tests;
 pub(crate) use calls::Way;
 pub(crate) use departures::Departures;
 pub(crate) use meeting::{Caller, CollectiveSlots};
-pub(crate) use rank_slots::Kind;
+pub(crate) use rank_slots::CollectiveKind;

@@ -26,11 +26,11 @@ use std::sync::atomic::{Ordering::Acquire, Ordering::Release, Ordering::SeqCst, 
 
 /// A place in the order of collectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Number(u64);
+pub(super) struct CollectiveNumber(u64);
 
 /// Which collective a rank takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum CollectiveKind {
     Barrier,
     Broadcast,
     Reduce,
@@ -44,8 +44,8 @@ pub(crate) enum Kind {
 
 /// What a rank says when it joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Notice {
-    pub(super) kind: Kind,
+pub(super) struct JoinNotice {
+    pub(super) kind: CollectiveKind,
     /// The data are elsewhere: the collective goes by packets.
     pub(super) is_long: bool,
     /// Bytes of data in the slot.
@@ -54,8 +54,8 @@ pub(super) struct Notice {
 
 /// What a rank waits for asleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Want {
-    pub(super) number: Number,
+pub(super) struct AwaitedArrival {
+    pub(super) number: CollectiveNumber,
     /// Whose arrival; all ranks' if it is `None`.
     pub(super) of: Option<usize>,
 }
@@ -91,19 +91,19 @@ const LONG: u64 = 1 << 23;
 const LEN_MASK: u64 = 0xffff;
 const _: () = assert!(MOST as u64 <= LEN_MASK && (NUMBER_MASK + 1).is_multiple_of(SLOTS));
 
-const KINDS: [Kind; 9] = [
-    Kind::Barrier,
-    Kind::Broadcast,
-    Kind::Reduce,
-    Kind::AllReduce,
-    Kind::Gather,
-    Kind::AllGather,
-    Kind::Scatter,
-    Kind::AllToAll,
-    Kind::ReduceScatter,
+const KINDS: [CollectiveKind; 9] = [
+    CollectiveKind::Barrier,
+    CollectiveKind::Broadcast,
+    CollectiveKind::Reduce,
+    CollectiveKind::AllReduce,
+    CollectiveKind::Gather,
+    CollectiveKind::AllGather,
+    CollectiveKind::Scatter,
+    CollectiveKind::AllToAll,
+    CollectiveKind::ReduceScatter,
 ];
 
-impl Number {
+impl CollectiveNumber {
     /// The number of the collective that comes `count` after that of a counter.
     pub(super) fn of(counter: u64) -> Self {
         Self(counter & NUMBER_MASK)
@@ -137,7 +137,7 @@ impl Number {
     }
 }
 
-impl Kind {
+impl CollectiveKind {
     /// Its name in errors on other ranks.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -154,12 +154,12 @@ impl Kind {
     }
 }
 
-impl Notice {
-    pub(super) fn short(kind: Kind, len: usize) -> Self {
+impl JoinNotice {
+    pub(super) fn short(kind: CollectiveKind, len: usize) -> Self {
         Self { kind, is_long: false, len }
     }
 
-    pub(super) fn long(kind: Kind) -> Self {
+    pub(super) fn long(kind: CollectiveKind) -> Self {
         Self { kind, is_long: true, len: 0 }
     }
 
@@ -189,7 +189,12 @@ impl RankSlots {
     }
 
     /// The owner joins a collective with its data, pieces that fill the slot one behind the other.
-    pub(super) fn join<'a>(self, number: Number, notice: Notice, data: impl Iterator<Item = &'a [u8]>) {
+    pub(super) fn join<'a>(
+        self,
+        number: CollectiveNumber,
+        notice: JoinNotice,
+        data: impl Iterator<Item = &'a [u8]>,
+    ) {
         let slot = number.slot();
         let mut at = HEAD_LEN;
         for piece in data {
@@ -206,31 +211,31 @@ impl RankSlots {
 
     /// Whether the owner has joined a collective, or one after it.
     #[inline]
-    pub(super) fn has_joined(self, number: Number) -> bool {
-        Number::of_word(self.word(number.slot()).load()).has_reached(number)
+    pub(super) fn has_joined(self, number: CollectiveNumber) -> bool {
+        CollectiveNumber::of_word(self.word(number.slot()).load()).has_reached(number)
     }
 
     /// What the owner has said when it joined this collective, if it has. `Err` when no rank says so.
     #[inline]
-    pub(super) fn notice(self, number: Number) -> Option<Result<Notice, ()>> {
+    pub(super) fn notice(self, number: CollectiveNumber) -> Option<Result<JoinNotice, ()>> {
         let word = self.word(number.slot()).load();
-        if !Number::of_word(word).has_reached(number) {
+        if !CollectiveNumber::of_word(word).has_reached(number) {
             return None;
         }
         // SYNC POINT joined: a rank that sees the head sees the data.
         fence(Acquire);
         // No rank is so far ahead that its slot holds another collective, before this rank joins the next one.
-        let is_this = Number::of_word(word) == number;
-        Some(Notice::parse(word).filter(|_| is_this).ok_or(()))
+        let is_this = CollectiveNumber::of_word(word) == number;
+        Some(JoinNotice::parse(word).filter(|_| is_this).ok_or(()))
     }
 
     /// Copies data of a collective out.
-    pub(super) fn read(self, number: Number, at: usize, into: &mut [u8]) {
+    pub(super) fn read(self, number: CollectiveNumber, at: usize, into: &mut [u8]) {
         self.span.part(number.slot() + HEAD_LEN + at, into.len()).as_read().read(into);
     }
 
     /// The owner says what it waits for, before the look after which it may sleep.
-    pub(super) fn set_asleep(self, want: Want) {
+    pub(super) fn set_asleep(self, want: AwaitedArrival) {
         let whom = want.of.map_or(LOW_MASK, |rank| rank as u64 + 1);
         self.word(ASLEEP).store(want.number.in_word() | whom);
         // SYNC POINT asleep: the word is there before the last look.
@@ -243,14 +248,14 @@ impl RankSlots {
 
     /// What the owner waits for asleep.
     #[inline]
-    pub(super) fn asleep(self) -> Option<Want> {
+    pub(super) fn asleep(self) -> Option<AwaitedArrival> {
         let word = self.word(ASLEEP).load();
         if word == 0 {
             return None;
         }
         let whom = word & LOW_MASK;
         let of = if whom == LOW_MASK { None } else { Some(whom.saturating_sub(1) as usize) };
-        Some(Want { number: Number::of_word(word), of })
+        Some(AwaitedArrival { number: CollectiveNumber::of_word(word), of })
     }
 
     /// Takes the word away before ringing the owner; `false` when another rank has.

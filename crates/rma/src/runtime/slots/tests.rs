@@ -2,9 +2,10 @@
 
 use super::departures::Departures;
 use super::rank_slots::{
-    Kind, MOST, Notice, Number, RANK_SLOTS_LEN, RankSlots, SLOT_LEN, SLOTS, SLOTS_AT, Want,
+    AwaitedArrival, CollectiveKind, CollectiveNumber, JoinNotice, MOST, RANK_SLOTS_LEN, RankSlots, SLOT_LEN,
+    SLOTS, SLOTS_AT,
 };
-use super::values::Values;
+use super::values::RankValues;
 use crate::collective::tests::{for_all, link, run};
 use crate::collective::{AllReduce, Combine, ElementWise, Reduce};
 use rma_core::host::{SegmentKind, SegmentRequest, SegmentSet};
@@ -36,19 +37,19 @@ fn the_slots_of_a_rank_hold_the_last_collectives_and_says_which() {
         let (_segment, slots) = slots();
         // As if the owner had come to where this begins.
         for i in 0..SLOTS {
-            let number = Number::of(start.wrapping_sub(i));
-            slots.join(number, Notice::short(Kind::Barrier, 0), iter::empty());
+            let number = CollectiveNumber::of(start.wrapping_sub(i));
+            slots.join(number, JoinNotice::short(CollectiveKind::Barrier, 0), iter::empty());
         }
         for i in 1..50 {
-            let number = Number::of(start + i);
+            let number = CollectiveNumber::of(start + i);
             assert!(!slots.has_joined(number) && slots.notice(number).is_none(), "{start} {i}");
             let len = (i as usize * 97) % (MOST + 1);
             let bytes: Vec<u8> = (0..len).map(|at| (at as u64 * 3 + i) as u8).collect();
-            let notice = Notice::short(Kind::AllGather, len);
+            let notice = JoinNotice::short(CollectiveKind::AllGather, len);
             let (one, other) = bytes.split_at(len / 3);
             slots.join(number, notice, [one, other].into_iter());
             assert_eq!(slots.notice(number), Some(Ok(notice)));
-            assert!(!slots.has_joined(Number::of(start + i + 1)));
+            assert!(!slots.has_joined(CollectiveNumber::of(start + i + 1)));
             // Those before are still there, as far as there are slots.
             for back in 1..SLOTS.min(i) {
                 assert!(matches!(slots.notice(number.before(back)), Some(Ok(_))), "{start} {i} {back}");
@@ -68,14 +69,14 @@ fn the_slots_of_a_rank_hold_the_last_collectives_and_says_which() {
 fn what_is_no_notice_is_refused_and_never_believed() {
     let (segment, slots) = slots();
     let head = segment.parts()[0].control.element::<u64>(SLOTS_AT + SLOT_LEN).unwrap();
-    let number = Number::of(1);
+    let number = CollectiveNumber::of(1);
     for low in 0..1u64 << 24 {
         head.store(1 << 24 | low);
         let said = slots.notice(number).expect("the number is there");
         assert!(said.is_err() || said.is_ok_and(|said| said.len <= MOST), "{low:#x}");
     }
-    for kind in [Kind::Barrier, Kind::ReduceScatter] {
-        for notice in [Notice::long(kind), Notice::short(kind, 0), Notice::short(kind, MOST)] {
+    for kind in [CollectiveKind::Barrier, CollectiveKind::ReduceScatter] {
+        for notice in [JoinNotice::long(kind), JoinNotice::short(kind, 0), JoinNotice::short(kind, MOST)] {
             slots.join(number, notice, iter::empty());
             assert_eq!(slots.notice(number), Some(Ok(notice)));
         }
@@ -89,7 +90,7 @@ fn a_sleeping_rank_is_woken_once_for_what_it_wants() {
     assert_eq!(slots.asleep(), None);
     for number in [0, 1, LAST] {
         for of in [None, Some(0), Some(63)] {
-            let want = Want { number: Number::of(number), of };
+            let want = AwaitedArrival { number: CollectiveNumber::of(number), of };
             slots.set_asleep(want);
             assert_eq!(slots.asleep(), Some(want));
             assert!(slots.claim() && !slots.claim());
@@ -128,8 +129,8 @@ fn own(rank: u32, count: u64) -> Vec<u8> {
     (0..count).flat_map(|i| (u64::from(rank) * 1000 + i + 1).to_le_bytes()).collect()
 }
 
-fn values(size: u32, count: u64) -> Values {
-    let mut values = Values::new(size as usize, 8 * count as usize);
+fn values(size: u32, count: u64) -> RankValues {
+    let mut values = RankValues::new(size as usize, 8 * count as usize);
     (0..size).for_each(|rank| values.of(rank as usize).copy_from_slice(&own(rank, count)));
     values
 }

@@ -5,7 +5,7 @@
 use crate::collective::Combine;
 
 /// Values of all ranks, each at an address that suits every basic type.
-pub(super) struct Values {
+pub(super) struct RankValues {
     bytes: Vec<u8>,
     stride: usize,
     len: usize,
@@ -14,7 +14,7 @@ pub(super) struct Values {
 /// Room for any basic type to be aligned.
 const ALIGN: usize = 16;
 
-impl Values {
+impl RankValues {
     /// Room for values of `len` bytes of each of `ranks` ranks.
     pub(super) fn new(ranks: usize, len: usize) -> Self {
         let stride = len.next_multiple_of(ALIGN);
