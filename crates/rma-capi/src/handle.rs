@@ -83,9 +83,9 @@ const CHUNKS: usize = 26;
 /// The objects of one kind: the table's own, or, as `&'static T`, such as are there for good and stand behind one handle after the
 /// other.
 pub(crate) struct Table<H, T: 'static, P = Box<T>> {
-    first: [Slot<T>; FIRST_CHUNK_LEN],
+    first: [HandleSlot<T>; FIRST_CHUNK_LEN],
     /// The further chunks, by number; there is none at 0.
-    chunks: [AtomicPtr<Slot<T>>; CHUNKS],
+    chunks: [AtomicPtr<HandleSlot<T>>; CHUNKS],
     free: Mutex<Free>,
     handles: PhantomData<fn(H) -> P>,
 }
@@ -96,7 +96,7 @@ pub(crate) struct Spare<T: 'static> {
     pub(crate) object: &'static T,
 }
 
-struct Slot<T> {
+struct HandleSlot<T> {
     /// The handle of the object; [`vacant`] while there is none.
     word: AtomicUsize,
     /// Owned by the table while there is a handle.
@@ -120,7 +120,7 @@ impl<H: Handle, T: Send + Sync, P> Table<H, T, P> {
     /// With no object at lower indices.
     pub(crate) const fn beginning_at(lowest: u32) -> Self {
         Self {
-            first: [const { Slot::empty() }; FIRST_CHUNK_LEN],
+            first: [const { HandleSlot::empty() }; FIRST_CHUNK_LEN],
             chunks: [const { AtomicPtr::new(null_mut()) }; CHUNKS],
             free: Mutex::new(Free { indices: Vec::new(), unused: lowest, makers: BTreeMap::new() }),
             handles: PhantomData,
@@ -132,7 +132,7 @@ impl<H: Handle, T: Send + Sync, P> Table<H, T, P> {
     pub(crate) fn each(&self, mut show: impl FnMut(&T, Option<&'static str>)) {
         let free = self.free.lock();
         for index in 0..free.unused {
-            let is_taken = |slot: &&Slot<T>| generation(slot.word.load(Acquire)) % 2 == 1;
+            let is_taken = |slot: &&HandleSlot<T>| generation(slot.word.load(Acquire)) % 2 == 1;
             let Some(slot) = self.slot(index).filter(is_taken) else { continue };
             // SAFETY: the generation is odd, so the slot holds an object, which stays there while the lock is held.
             show(unsafe { &*slot.object.load(Relaxed) }, free.makers.get(&index).copied());
@@ -163,7 +163,7 @@ impl<H: Handle, T: Send + Sync, P> Table<H, T, P> {
         let (chunk, _) = place(index);
         let cell = self.chunks.get(chunk)?;
         if chunk > 0 && cell.load(Relaxed).is_null() {
-            let slots: Vec<Slot<T>> = (0..chunk_len(chunk)).map(|_| Slot::empty()).collect();
+            let slots: Vec<HandleSlot<T>> = (0..chunk_len(chunk)).map(|_| HandleSlot::empty()).collect();
             // Never given back: a stale handle may be looked up at any time.
             cell.store(Box::leak(slots.into_boxed_slice()).as_mut_ptr(), Release);
         }
@@ -179,13 +179,13 @@ impl<H: Handle, T: Send + Sync, P> Table<H, T, P> {
 
     /// The slot of a handle that is good.
     #[inline]
-    fn slot_of(&self, handle: H) -> Option<&Slot<T>> {
+    fn slot_of(&self, handle: H) -> Option<&HandleSlot<T>> {
         let slot = self.slot(handle.bits() as u32)?;
         (slot.word.load(Acquire) == handle.bits()).then_some(slot)
     }
 
     #[inline]
-    fn slot(&self, index: u32) -> Option<&Slot<T>> {
+    fn slot(&self, index: u32) -> Option<&HandleSlot<T>> {
         match self.first.get(index as usize) {
             None => self.slot_beyond(index),
             first => first,
@@ -193,7 +193,7 @@ impl<H: Handle, T: Send + Sync, P> Table<H, T, P> {
     }
 
     #[inline(never)]
-    fn slot_beyond(&self, index: u32) -> Option<&Slot<T>> {
+    fn slot_beyond(&self, index: u32) -> Option<&HandleSlot<T>> {
         let (chunk, within) = place(index);
         let slots = self.chunks.get(chunk)?.load(Acquire);
         // SAFETY: a chunk that is there has `chunk_len(chunk)` slots, of which `within` is one, and stays for ever.
@@ -283,7 +283,7 @@ impl<H: Handle, T: Send + Sync> Table<H, T, &'static T> {
     }
 }
 
-impl<T> Slot<T> {
+impl<T> HandleSlot<T> {
     const fn empty() -> Self {
         Self { word: AtomicUsize::new(vacant(0)), object: AtomicPtr::new(null_mut()) }
     }

@@ -33,11 +33,11 @@ struct Heap {
     is_open: AtomicBool,
     /// Whether a thread is at the blocks.
     is_taken: AtomicBool,
-    kept: UnsafeCell<Kept>,
+    kept: UnsafeCell<FreedBlocks>,
 }
 
 /// The blocks, the one that was freed first in front.
-struct Kept {
+struct FreedBlocks {
     blocks: [Block; MOST_BLOCKS],
     len: usize,
     bytes: usize,
@@ -65,7 +65,7 @@ pub(crate) fn close() {
 impl Heap {
     const fn new() -> Self {
         const NONE: Block = Block { start: null_mut(), layout: Layout::new::<u8>() };
-        let kept = Kept { blocks: [NONE; MOST_BLOCKS], len: 0, bytes: 0 };
+        let kept = FreedBlocks { blocks: [NONE; MOST_BLOCKS], len: 0, bytes: 0 };
         Self {
             is_open: AtomicBool::new(false),
             is_taken: AtomicBool::new(false),
@@ -74,7 +74,7 @@ impl Heap {
     }
 
     /// What `go` makes of the blocks, unless another thread is there.
-    fn with<T>(&self, go: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+    fn with<T>(&self, go: impl FnOnce(&mut FreedBlocks) -> T) -> Option<T> {
         // SYNC POINT kept: what the thread before has done to the blocks is seen; theirs is the release below.
         self.is_taken.compare_exchange(false, true, Acquire, Relaxed).ok()?;
         // SAFETY: this thread alone has set `is_taken`; `go` neither panics nor comes back here, for it calls the system only.
@@ -99,7 +99,7 @@ impl Heap {
             return false;
         }
         // Looked at again under the lock of the blocks: after the end nothing is kept.
-        let keep = |kept: &mut Kept| {
+        let keep = |kept: &mut FreedBlocks| {
             let is_open = self.is_open.load(Relaxed);
             if is_open {
                 kept.keep(block);
@@ -113,7 +113,7 @@ impl Heap {
         self.is_open.store(false, Relaxed);
         // A thread is there for a few instructions. One that never gets to run leaves no more than what is kept.
         for _ in 0..CLOSE_TRIES {
-            if self.with(Kept::clear).is_some() {
+            if self.with(FreedBlocks::clear).is_some() {
                 return;
             }
             std::thread::yield_now();
@@ -121,7 +121,7 @@ impl Heap {
     }
 }
 
-impl Kept {
+impl FreedBlocks {
     /// The block of this layout that was freed last.
     fn take(&mut self, layout: Layout) -> *mut u8 {
         match self.blocks[..self.len].iter().rposition(|block| block.layout == layout) {

@@ -12,12 +12,12 @@ pub(crate) type GatherFunction =
 
 /// What the function gets last.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct State(pub(crate) *mut c_void);
+pub(crate) struct StartState(pub(crate) *mut c_void);
 
 // SAFETY: handed back only, to a function that is called by one thread at a time, whichever that is.
-unsafe impl Send for State {}
+unsafe impl Send for StartState {}
 // SAFETY: as above.
-unsafe impl Sync for State {}
+unsafe impl Sync for StartState {}
 
 /// Longest contribution of a rank; addresses have a few hundred bytes.
 const MOST: usize = 1 << 24;
@@ -32,7 +32,7 @@ pub(crate) struct Given {
     pub(crate) rank: u32,
     pub(crate) size: u32,
     pub(crate) function: GatherFunction,
-    pub(crate) state: State,
+    pub(crate) state: StartState,
     /// Whether another MPI sends the program's messages, so that before its first window a process has nothing to serve.
     pub(crate) is_of_guest: bool,
 }
@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn contributions_of_any_length_are_gathered() {
-        let given = Given { rank: 0, size: 2, function: twice, state: State(null_mut()), is_of_guest: false };
+        let given =
+            Given { rank: 0, size: 2, function: twice, state: StartState(null_mut()), is_of_guest: false };
         for len in [0, 1, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 5000] {
             let mine: Vec<u8> = (0..len).map(|place| place as u8).collect();
             assert_eq!(given.gather(&mine).unwrap(), [mine.clone(), mine], "{len} bytes");

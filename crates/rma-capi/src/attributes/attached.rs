@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A kind of object that has attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OwnerKind {
     Comm,
     Win,
     Type,
@@ -19,8 +19,8 @@ pub(crate) enum Kind {
 
 /// The object that attributes belong to, as passed to the program's functions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner {
-    pub(crate) kind: Kind,
+pub(crate) struct AttributeOwner {
+    pub(crate) kind: OwnerKind,
     /// The handle's bits.
     pub(crate) handle: usize,
 }
@@ -31,10 +31,10 @@ pub(crate) struct Owner {
 /// thread claims it before it calls the program's function. Until that has answered, the value is still
 /// visible.
 #[derive(Debug, Default)]
-pub(crate) struct Attributes(Mutex<List>);
+pub(crate) struct Attributes(Mutex<AttributeList>);
 
 #[derive(Debug, Default)]
-struct List {
+struct AttributeList {
     attributes: Vec<Attribute>,
     /// What the next attribute is told apart from others by.
     next: u64,
@@ -50,7 +50,7 @@ struct Attribute {
     is_claimed: bool,
 }
 
-impl Kind {
+impl OwnerKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Comm => "communicators",
@@ -69,7 +69,7 @@ impl Attributes {
     ///
     /// # Errors
     /// `MPI_ERR_KEYVAL` when the key is not one for this kind of object.
-    pub(crate) fn get(&self, kind: Kind, keyval: c_int) -> Result<Option<Opaque>> {
+    pub(crate) fn get(&self, kind: OwnerKind, keyval: c_int) -> Result<Option<Opaque>> {
         // A freed key is still good for what is attached.
         match self.0.lock().find(keyval) {
             Some(found) => Ok(Some(found.value)),
@@ -81,7 +81,7 @@ impl Attributes {
     ///
     /// # Errors
     /// `MPI_ERR_KEYVAL` as for [`Attributes::get`]; what the delete function answers, and then nothing has changed.
-    pub(crate) fn set(&self, owner: Owner, keyval: c_int, value: Opaque) -> Result<()> {
+    pub(crate) fn set(&self, owner: AttributeOwner, keyval: c_int, value: Opaque) -> Result<()> {
         let found = keyval::find(owner.kind, keyval)?;
         let mut list = self.0.lock();
         while let Some(old) = list.claim(|attribute| attribute.number == keyval) {
@@ -103,7 +103,7 @@ impl Attributes {
     ///
     /// # Errors
     /// `MPI_ERR_KEYVAL` as for [`Attributes::get`]; what the delete function answers, and then nothing has changed.
-    pub(crate) fn delete(&self, owner: Owner, keyval: c_int) -> Result<()> {
+    pub(crate) fn delete(&self, owner: AttributeOwner, keyval: c_int) -> Result<()> {
         let claimed = self.0.lock().claim(|attribute| attribute.number == keyval);
         match claimed {
             Some(attribute) => self.finish(owner, &attribute),
@@ -116,7 +116,7 @@ impl Attributes {
     ///
     /// # Errors
     /// What the first delete function answers that fails; its attribute and those set before it stay.
-    pub(crate) fn delete_all(&self, owner: Owner) -> Result<()> {
+    pub(crate) fn delete_all(&self, owner: AttributeOwner) -> Result<()> {
         loop {
             let claimed = self.0.lock().claim(|_| true);
             match claimed {
@@ -130,7 +130,7 @@ impl Attributes {
     ///
     /// # Errors
     /// What the first copy function answers that fails; the copy has then what came before it.
-    pub(crate) fn copy_to(&self, owner: Owner, copy: &Self) -> Result<()> {
+    pub(crate) fn copy_to(&self, owner: AttributeOwner, copy: &Self) -> Result<()> {
         let list = self.0.lock().attributes.clone();
         for Attribute { number, keyval, value, .. } in list.into_iter().filter(|one| !one.is_claimed) {
             if let Some(value) = keyval.copy.call(owner, number, keyval.extra_state, value)? {
@@ -141,14 +141,14 @@ impl Attributes {
     }
 
     /// Deletes an attribute that was claimed.
-    fn finish(&self, owner: Owner, claimed: &Attribute) -> Result<()> {
+    fn finish(&self, owner: AttributeOwner, claimed: &Attribute) -> Result<()> {
         self.say_deleted(owner, claimed)?;
         self.0.lock().remove(claimed.id);
         Ok(())
     }
 
     /// Calls the function of an attribute that was claimed; when it fails, the attribute stays as it was.
-    fn say_deleted(&self, owner: Owner, claimed: &Attribute) -> Result<()> {
+    fn say_deleted(&self, owner: AttributeOwner, claimed: &Attribute) -> Result<()> {
         let Attribute { number, keyval, value, .. } = claimed;
         let result = keyval.delete.call(owner, *number, *value, keyval.extra_state);
         if result.is_err() {
@@ -158,7 +158,7 @@ impl Attributes {
     }
 }
 
-impl List {
+impl AttributeList {
     /// The attribute of a key: one that stays, or else one that goes.
     fn find(&self, keyval: c_int) -> Option<&Attribute> {
         let mut of_key = self.attributes.iter().filter(|attribute| attribute.number == keyval);
@@ -215,7 +215,7 @@ mod tests {
     use std::cell::RefCell;
     use std::sync::LazyLock;
 
-    const COMM: Owner = Owner { kind: Kind::Comm, handle: 77 };
+    const COMM: AttributeOwner = AttributeOwner { kind: OwnerKind::Comm, handle: 77 };
 
     thread_local! {
         static CALLS: RefCell<Vec<(&'static str, usize, usize, usize)>> = const { RefCell::new(Vec::new()) };
@@ -255,12 +255,12 @@ mod tests {
     }
 
     fn key(extra: usize) -> c_int {
-        enter(Kind::Comm, CopyFunction::of(copy_plus_one), DeleteFunction::of(delete), Opaque::of(extra))
+        enter(OwnerKind::Comm, CopyFunction::of(copy_plus_one), DeleteFunction::of(delete), Opaque::of(extra))
             .unwrap()
     }
 
     fn value(attributes: &Attributes, keyval: c_int) -> Option<usize> {
-        attributes.get(Kind::Comm, keyval).unwrap().map(Opaque::bits)
+        attributes.get(OwnerKind::Comm, keyval).unwrap().map(Opaque::bits)
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
     fn copies_get_what_the_functions_say() {
         let object = Attributes::new();
         let (one, not, dup) = (key(0), key(1), key(2));
-        let null = enter(Kind::Comm, CopyFunction::NONE, DeleteFunction::NONE, Opaque::NULL).unwrap();
+        let null = enter(OwnerKind::Comm, CopyFunction::NONE, DeleteFunction::NONE, Opaque::NULL).unwrap();
         for (keyval, value) in [(one, 20), (not, 14), (dup, 30), (null, 40)] {
             object.set(COMM, keyval, Opaque::of(value)).unwrap();
         }
@@ -311,20 +311,20 @@ mod tests {
     fn keys_are_for_one_kind_and_stay_in_force_where_attached() {
         let object = Attributes::new();
         let keyval = key(9);
-        for kind in [Kind::Win, Kind::Type] {
+        for kind in [OwnerKind::Win, OwnerKind::Type] {
             assert_eq!(object.get(kind, keyval).unwrap_err().class(), ErrorClass::Keyval);
             assert_eq!(remove(kind, keyval).unwrap_err().class(), ErrorClass::Keyval);
         }
         object.set(COMM, keyval, Opaque::of(3)).unwrap();
-        remove(Kind::Comm, keyval).unwrap();
+        remove(OwnerKind::Comm, keyval).unwrap();
         // A delete function may free its own key, which is in force until it is attached nowhere.
-        remove(Kind::Comm, keyval).unwrap();
+        remove(OwnerKind::Comm, keyval).unwrap();
         assert_eq!(object.set(COMM, keyval, Opaque::of(4)).unwrap_err().class(), ErrorClass::Keyval);
         assert_eq!(value(&object, keyval), Some(3));
         object.delete(COMM, keyval).unwrap();
         assert_eq!(calls(), [("delete", 77, 3, 9)]);
-        assert_eq!(object.get(Kind::Comm, keyval).unwrap_err().class(), ErrorClass::Keyval);
-        assert_eq!(remove(Kind::Comm, keyval).unwrap_err().class(), ErrorClass::Keyval);
+        assert_eq!(object.get(OwnerKind::Comm, keyval).unwrap_err().class(), ErrorClass::Keyval);
+        assert_eq!(remove(OwnerKind::Comm, keyval).unwrap_err().class(), ErrorClass::Keyval);
     }
 
     #[test]
@@ -337,7 +337,7 @@ mod tests {
         }
         const ROUNDS: usize = 2000;
         let delete = DeleteFunction::of(note);
-        let keyval = enter(Kind::Comm, CopyFunction::NONE, delete, Opaque::NULL);
+        let keyval = enter(OwnerKind::Comm, CopyFunction::NONE, delete, Opaque::NULL);
         let (object, keyval) = (Attributes::new(), keyval.unwrap());
         std::thread::scope(|scope| {
             for thread in 0..3 {
@@ -362,13 +362,13 @@ mod tests {
     fn a_value_is_seen_until_its_function_has_answered() {
         static OBJECT: LazyLock<Attributes> = LazyLock::new(Attributes::new);
         unsafe extern "C" fn look(_handle: usize, keyval: c_int, value: Opaque, _extra: Opaque) -> c_int {
-            assert_eq!(OBJECT.get(Kind::Comm, keyval).unwrap(), Some(value));
+            assert_eq!(OBJECT.get(OwnerKind::Comm, keyval).unwrap(), Some(value));
             // Deleted already, so nothing happens.
             OBJECT.delete(COMM, keyval).unwrap();
             0
         }
         let delete = DeleteFunction::of(look);
-        let keyval = enter(Kind::Comm, CopyFunction::NONE, delete, Opaque::NULL);
+        let keyval = enter(OwnerKind::Comm, CopyFunction::NONE, delete, Opaque::NULL);
         let keyval = keyval.unwrap();
         OBJECT.set(COMM, keyval, Opaque::of(1)).unwrap();
         OBJECT.set(COMM, keyval, Opaque::of(2)).unwrap();

@@ -1,6 +1,6 @@
 //! The program's functions that are called when an attribute is copied with its object, or deleted.
 
-use super::attached::Owner;
+use super::attached::AttributeOwner;
 use crate::abi::{MPI_DUP_FN, MPI_NULL_COPY_FN, MPI_NULL_DELETE_FN};
 use crate::arguments::Opaque;
 use rma::{Error, ErrorClass, Result};
@@ -29,7 +29,7 @@ impl CopyFunction {
     /// The code that the program's function answers, unless it is success.
     pub(super) fn call(
         self,
-        owner: Owner,
+        owner: AttributeOwner,
         keyval: c_int,
         extra_state: Opaque,
         value: Opaque,
@@ -53,7 +53,13 @@ impl DeleteFunction {
     ///
     /// # Errors
     /// The code that the program's function answers, unless it is success.
-    pub(super) fn call(self, owner: Owner, keyval: c_int, value: Opaque, extra_state: Opaque) -> Result<()> {
+    pub(super) fn call(
+        self,
+        owner: AttributeOwner,
+        keyval: c_int,
+        value: Opaque,
+        extra_state: Opaque,
+    ) -> Result<()> {
         let Some(function) = self.0 else { return Ok(()) };
         // SAFETY: as for copying.
         check("delete", keyval, unsafe { function(owner.handle, keyval, value, extra_state) })

@@ -4,7 +4,7 @@
 //! after the key is freed (MPI 5.0 §7.7.2: a freed key stays in force where it is attached). A key that is freed and still
 //! attached may be freed again: delete functions do that with the number they are given.
 
-use super::attached::Kind;
+use super::attached::OwnerKind;
 use super::callback::{CopyFunction, DeleteFunction};
 use crate::abi::MPI_KEYVAL_INVALID;
 use crate::arguments::{Opaque, Out};
@@ -21,7 +21,7 @@ const FIRST: c_int = 1 << 16;
 /// What a program has said of a key.
 #[derive(Debug)]
 pub(super) struct Keyval {
-    pub(super) kind: Kind,
+    pub(super) kind: OwnerKind,
     pub(super) copy: CopyFunction,
     pub(super) delete: DeleteFunction,
     pub(super) extra_state: Opaque,
@@ -43,7 +43,7 @@ static KNOWN: LazyLock<Mutex<Known>> =
 /// # Errors
 /// `MPI_ERR_ARG` when there is no place for the key; `MPI_ERR_NO_MEM` when all numbers have been used.
 pub(crate) fn create(
-    kind: Kind,
+    kind: OwnerKind,
     copy: CopyFunction,
     delete: DeleteFunction,
     keyval: Out<c_int>,
@@ -54,7 +54,7 @@ pub(crate) fn create(
 }
 
 pub(super) fn enter(
-    kind: Kind,
+    kind: OwnerKind,
     copy: CopyFunction,
     delete: DeleteFunction,
     extra_state: Opaque,
@@ -74,12 +74,12 @@ pub(super) fn enter(
 /// # Errors
 /// `MPI_ERR_ARG` when there is no place of a key; `MPI_ERR_KEYVAL` when it is not a key of the program for this kind of
 /// object, or was freed and is attached nowhere.
-pub(crate) fn free(kind: Kind, keyval: Out<c_int>) -> Result<()> {
+pub(crate) fn free(kind: OwnerKind, keyval: Out<c_int>) -> Result<()> {
     remove(kind, keyval.current().one("keyval")?)?;
     keyval.set("keyval", MPI_KEYVAL_INVALID)
 }
 
-pub(super) fn remove(kind: Kind, keyval: c_int) -> Result<()> {
+pub(super) fn remove(kind: OwnerKind, keyval: c_int) -> Result<()> {
     let mut known = KNOWN.lock();
     match known.keyvals.get(&keyval) {
         Some(found) if found.kind == kind => {
@@ -98,7 +98,7 @@ pub(super) fn remove(kind: Kind, keyval: c_int) -> Result<()> {
 
 impl Known {
     /// Whether a freed key is attached to an object of the kind.
-    fn is_attached(&self, kind: Kind, keyval: c_int) -> bool {
+    fn is_attached(&self, kind: OwnerKind, keyval: c_int) -> bool {
         self.freed.get(&keyval).and_then(Weak::upgrade).is_some_and(|keyval| keyval.kind == kind)
     }
 }
@@ -107,7 +107,7 @@ impl Known {
 ///
 /// # Errors
 /// `MPI_ERR_KEYVAL` when it is not a key of the program for this kind of object.
-pub(super) fn find(kind: Kind, keyval: c_int) -> Result<Arc<Keyval>> {
+pub(super) fn find(kind: OwnerKind, keyval: c_int) -> Result<Arc<Keyval>> {
     let known = KNOWN.lock();
     match known.keyvals.get(&keyval) {
         Some(found) if found.kind == kind => Ok(Arc::clone(found)),
@@ -120,7 +120,7 @@ pub(crate) fn keyvals_alive() -> Vec<Option<&'static str>> {
     KNOWN.lock().keyvals.values().map(|keyval| keyval.made_by).collect()
 }
 
-fn refuse(kind: Kind, keyval: c_int, found: Option<&Arc<Keyval>>) -> Error {
+fn refuse(kind: OwnerKind, keyval: c_int, found: Option<&Arc<Keyval>>) -> Error {
     let cause = match (keyval, found) {
         (MPI_KEYVAL_INVALID, _) => "keyval is MPI_KEYVAL_INVALID".to_owned(),
         (_, Some(found)) => format!("keyval {keyval} is for {}, not for {}", found.kind.name(), kind.name()),

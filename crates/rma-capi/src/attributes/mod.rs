@@ -8,6 +8,6 @@ mod attached;
 mod callback;
 mod keyval;
 
-pub(crate) use attached::{Attributes, Kind, Owner};
+pub(crate) use attached::{AttributeOwner, Attributes, OwnerKind};
 pub(crate) use callback::{CopyFunction, DeleteFunction};
 pub(crate) use keyval::{create, free, keyvals_alive};

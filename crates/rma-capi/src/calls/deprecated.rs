@@ -4,10 +4,10 @@ use super::communicator::{delete_attribute, get_attribute, set_attribute};
 use super::errors::create_into;
 use crate::abi::*;
 use crate::arguments::{In, Memory, Opaque, Out};
-use crate::attributes::{CopyFunction, DeleteFunction, Kind, create, free};
+use crate::attributes::{CopyFunction, DeleteFunction, OwnerKind, create, free};
 use crate::datatype::{construct, get};
 use crate::entry::entry;
-use crate::errors::{Kind as HandlerKind, Raiser};
+use crate::errors::{HandlerKind, Raiser};
 use std::ffi::c_int;
 
 entry! {
@@ -17,10 +17,10 @@ entry! {
         delete_fn: DeleteFunction,
         keyval: Out<c_int>,
         extra_state: Opaque,
-    ) raises Raiser::None; |_| { create(Kind::Comm, copy_fn, delete_fn, keyval, extra_state) }
+    ) raises Raiser::None; |_| { create(OwnerKind::Comm, copy_fn, delete_fn, keyval, extra_state) }
 
     /// `MPI_Keyval_free`: `MPI_Comm_free_keyval`.
-    fn MPI_Keyval_free(keyval: Out<c_int>) raises Raiser::None; |_| { free(Kind::Comm, keyval) }
+    fn MPI_Keyval_free(keyval: Out<c_int>) raises Raiser::None; |_| { free(OwnerKind::Comm, keyval) }
 
     /// `MPI_Attr_put`: `MPI_Comm_set_attr`.
     fn MPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: Opaque)

@@ -3,7 +3,7 @@
 use crate::abi::*;
 use crate::arguments::{Out, Text, TextOut};
 use crate::entry::{call_any_time, entry, handle, plain};
-use crate::errors::{Kind, Raiser, added, create, free, last, text_of};
+use crate::errors::{HandlerKind, Raiser, added, create, free, last, text_of};
 use crate::window;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -84,23 +84,23 @@ entry! {
     fn MPI_Comm_create_errhandler(
         comm_errhandler_fn: Option<ErrhandlerFunction>,
         errhandler: Out<MPI_Errhandler>,
-    ) raises Raiser::None; |_| { create_into(Kind::Comm, comm_errhandler_fn, errhandler) }
+    ) raises Raiser::None; |_| { create_into(HandlerKind::Comm, comm_errhandler_fn, errhandler) }
 
     /// `MPI_Win_create_errhandler` (§9.3.2).
     fn MPI_Win_create_errhandler(
         win_errhandler_fn: Option<ErrhandlerFunction>,
         errhandler: Out<MPI_Errhandler>,
-    ) raises Raiser::None; |_| { create_into(Kind::Win, win_errhandler_fn, errhandler) }
+    ) raises Raiser::None; |_| { create_into(HandlerKind::Win, win_errhandler_fn, errhandler) }
 
     /// `MPI_Comm_set_errhandler` (§9.3.1).
     fn MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler)
     raises Raiser::Comm(comm); |process| {
-        process.comm(comm)?.handler.set(errhandler, Kind::Comm)
+        process.comm(comm)?.handler.set(errhandler, HandlerKind::Comm)
     }
 
     /// `MPI_Win_set_errhandler` (§9.3.2).
     fn MPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) raises Raiser::Win(win); |_| {
-        window::get(win)?.handler.set(errhandler, Kind::Win)
+        window::get(win)?.handler.set(errhandler, HandlerKind::Win)
     }
 
     /// `MPI_Comm_get_errhandler` (§9.3.1).
@@ -134,7 +134,7 @@ entry! {
 }
 
 pub(super) fn create_into(
-    kind: Kind,
+    kind: HandlerKind,
     function: Option<ErrhandlerFunction>,
     errhandler: Out<MPI_Errhandler>,
 ) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::arguments::{Memory, Out, Wide, count};
 use crate::collective::Data;
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
-use crate::op::{Function, OPS, UserOp, combine, reduce_op, unknown, user};
+use crate::op::{OPS, OpFunction, UserOp, combine, reduce_op, unknown, user};
 use crate::overlap::check_apart;
 use rma::{Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -24,14 +24,14 @@ entry! {
         user_fn: Option<UserFunction>,
         commute: c_int,
         op: Out<MPI_Op>,
-    ) raises Raiser::None; |_| { create(user_fn.map(Function::Small), commute, op) }
+    ) raises Raiser::None; |_| { create(user_fn.map(OpFunction::Small), commute, op) }
 
     /// `MPI_Op_create_c` (§6.9.5).
     fn MPI_Op_create_c(
         user_fn: Option<UserFunctionLarge>,
         commute: c_int,
         op: Out<MPI_Op>,
-    ) raises Raiser::None; |_| { create(user_fn.map(Function::Large), commute, op) }
+    ) raises Raiser::None; |_| { create(user_fn.map(OpFunction::Large), commute, op) }
 
     /// `MPI_Op_free` (§6.9.5). Reductions under way are not affected.
     fn MPI_Op_free(op: Out<MPI_Op>) raises Raiser::None; |_| {
@@ -57,7 +57,7 @@ entry! {
     }
 }
 
-fn create(function: Option<Function>, commute: c_int, op: Out<MPI_Op>) -> Result<()> {
+fn create(function: Option<OpFunction>, commute: c_int, op: Out<MPI_Op>) -> Result<()> {
     op.check("op")?;
     let function = function.ok_or_else(|| Error::new(ErrorClass::Arg, "", "user_fn is a null pointer"))?;
     let handle = OPS.insert(UserOp { function, is_commutative: commute != 0 });

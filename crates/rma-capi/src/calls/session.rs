@@ -7,11 +7,11 @@ use crate::abi::*;
 use crate::arguments::{Memory, Out, Text, TextOut, negative};
 use crate::communicator::Offspring;
 use crate::entry::{call_for, entry, forms, handle, plain};
-use crate::errors::{Attached, Kind, Raiser, Subject};
+use crate::errors::{Attached, HandlerKind, Raiser, Subject};
 use crate::group;
 use crate::info::{self, Info};
 use crate::life;
-use crate::message::buffered::{Flush, Owner, attach, detach};
+use crate::message::buffered::{BufferOwner, Flush, attach, detach};
 use crate::process::Process;
 use crate::request::{enter, wait_for};
 use crate::session::{PSETS, SESSIONS, Session, get, pset};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 plain! {
     /// `MPI_Session_init`: the first one begins the process's part in the job, if `MPI_Init` has not.
     fn MPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: Out<MPI_Session>) -> c_int {
-        let attached = Attached::of(errhandler, Kind::Session).map(Arc::new);
+        let attached = Attached::of(errhandler, HandlerKind::Session).map(Arc::new);
         let raiser = attached.as_ref().map_or(Raiser::None, |attached| {
             Raiser::Known(Arc::clone(attached), Subject::Session(MPI_SESSION_NULL))
         });
@@ -46,7 +46,7 @@ plain! {
         errhandler: Out<MPI_Errhandler>,
     ) -> c_int {
         call_for("MPI_Session_create_errhandler", Raiser::None, || {
-            create_into(Kind::Session, session_errhandler_fn, errhandler)
+            create_into(HandlerKind::Session, session_errhandler_fn, errhandler)
         })
     }
 }
@@ -56,7 +56,7 @@ entry! {
     fn MPI_Session_finalize(session: Out<MPI_Session>) raises Raiser::session_at(session); |process| {
         let handle = session.current().one("session")?;
         get(handle)?;
-        wait_for(process, &mut Flush(Owner::Session(handle)), None)?;
+        wait_for(process, &mut Flush(BufferOwner::Session(handle)), None)?;
         SESSIONS.remove(handle);
         session.set("session", MPI_SESSION_NULL)?;
         life::end_session()
@@ -131,7 +131,7 @@ entry! {
     fn MPI_Session_set_errhandler(
         session: MPI_Session,
         errhandler: MPI_Errhandler,
-    ) raises Raiser::Session(session); |_| { get(session)?.handler.set(errhandler, Kind::Session) }
+    ) raises Raiser::Session(session); |_| { get(session)?.handler.set(errhandler, HandlerKind::Session) }
 
     /// `MPI_Session_get_errhandler` (§9.3.4).
     fn MPI_Session_get_errhandler(
@@ -154,7 +154,7 @@ entry! {
     /// `MPI_Session_flush_buffer` (§3.6).
     fn MPI_Session_flush_buffer(session: MPI_Session) raises Raiser::Session(session); |process| {
         get(session)?;
-        wait_for(process, &mut Flush(Owner::Session(session)), None)
+        wait_for(process, &mut Flush(BufferOwner::Session(session)), None)
     }
 
     /// `MPI_Session_iflush_buffer` (§3.6).
@@ -164,7 +164,7 @@ entry! {
     ) raises Raiser::Session(session); |_| {
         request.check("request")?;
         let raiser = get(session)?.raiser(session);
-        request.set("request", enter(Box::new(Flush(Owner::Session(session))), raiser)?)
+        request.set("request", enter(Box::new(Flush(BufferOwner::Session(session))), raiser)?)
     }
 
     /// `MPI_Comm_create_from_group` (§7.4.2): its errors go to the handler that is given.
@@ -175,7 +175,7 @@ entry! {
         errhandler: MPI_Errhandler,
         newcomm: Out<MPI_Comm>,
     ) raises raiser_of(errhandler); |process| {
-        let handler = Attached::of(errhandler, Kind::Comm)?;
+        let handler = Attached::of(errhandler, HandlerKind::Comm)?;
         newcomm.check("newcomm")?;
         let (group, tag, hints) = (group::get(group)?, tag_of(stringtag)?, given(info)?);
         let made = match group.size() {
@@ -199,7 +199,7 @@ entry! {
         errhandler: MPI_Errhandler,
         newintercomm: Out<MPI_Comm>,
     ) raises raiser_of(errhandler); |process| {
-        let handler = Attached::of(errhandler, Kind::Comm)?;
+        let handler = Attached::of(errhandler, HandlerKind::Comm)?;
         newintercomm.check("newintercomm")?;
         let (local, remote) = (group::get(local_group)?, group::get(remote_group)?);
         let (tag, hints) = (tag_of(stringtag)?, given(info)?);
@@ -228,7 +228,7 @@ forms! {
     )
     raises Raiser::Session(session); |_| {
         get(session)?;
-        attach(Owner::Session(session), buffer, size)
+        attach(BufferOwner::Session(session), buffer, size)
     }
 
     /// `MPI_Session_detach_buffer` (§3.6).
@@ -237,7 +237,7 @@ forms! {
     )
     raises Raiser::Session(session); |process| {
         get(session)?;
-        detach(process, Owner::Session(session), buffer_addr, size)
+        detach(process, BufferOwner::Session(session), buffer_addr, size)
     }
 }
 
@@ -269,6 +269,6 @@ fn rank_in(name: &str, rank: c_int, group: &Group) -> Result<u32> {
 
 /// The handler that a call gives to what it makes, which gets the call's own errors too.
 fn raiser_of(errhandler: MPI_Errhandler) -> Raiser {
-    Attached::of(errhandler, Kind::Comm)
+    Attached::of(errhandler, HandlerKind::Comm)
         .map_or(Raiser::None, |attached| Raiser::Known(Arc::new(attached), Subject::Comm(MPI_COMM_NULL)))
 }

@@ -2,7 +2,7 @@
 
 use crate::entry::{call_any_time, plain};
 use crate::process::{is_initialized, of_life};
-use crate::start::{self, GatherFunction, Given, State};
+use crate::start::{self, GatherFunction, Given, StartState};
 use rma::{Error, ErrorClass};
 use std::ffi::{c_int, c_void};
 
@@ -22,7 +22,7 @@ plain! {
             let Some(allgather) = allgather else { return bad("allgather is null".to_owned()) };
             match (u32::try_from(rank), u32::try_from(size)) {
                 (Ok(rank), Ok(size)) if rank < size => {
-                    let state = State(extra_state);
+                    let state = StartState(extra_state);
                     start::give(Given { rank, size, function: allgather, state, is_of_guest: false });
                     Ok(())
                 }

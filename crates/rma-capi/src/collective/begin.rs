@@ -2,7 +2,7 @@
 
 use super::data::{Data, Room, is_in_place};
 use super::inter::InterCall;
-use super::under_way::UnderWay;
+use super::under_way::StoringCollective;
 use crate::abi::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_ROOT};
 use crate::arguments::{In, Memory, Wide};
 use crate::communicator::Comm;
@@ -31,7 +31,7 @@ pub(crate) struct Call {
 }
 
 /// What the beginning of a collective answers.
-pub(crate) type Started = Result<UnderWay>;
+pub(crate) type Started = Result<StoringCollective>;
 
 /// Which scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) enum ScanKind {
 
 /// One side of a call on the blocks of all ranks.
 #[derive(Clone, Copy)]
-pub(crate) struct Side<C> {
+pub(crate) struct BlockSide<C> {
     pub(crate) memory: Memory,
     pub(crate) count: C,
     pub(crate) datatype: MPI_Datatype,
@@ -135,13 +135,13 @@ impl Call {
         self.is_blocking.then_some(&*self.comm.inner)
     }
 
-    pub(super) fn begin<M, F>(self, machine: M, store: F) -> UnderWay
+    pub(super) fn begin<M, F>(self, machine: M, store: F) -> StoringCollective
     where
         M: Machine + Send + 'static,
         M::Output: Send + 'static,
         F: FnMut(M::Output) -> Result<()> + Send + 'static,
     {
-        UnderWay::storing(self, self.comm.inner.runtime().begin(self.name, machine), store)
+        StoringCollective::storing(self, self.comm.inner.runtime().begin(self.name, machine), store)
     }
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn barrier(call: Call) -> Started {
     }
     if let Some(comm) = call.runs_on() {
         comm.run_barrier(call.name)?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     Ok(call.begin(Barrier::new(call.link()), Ok))
 }
@@ -173,7 +173,7 @@ pub(crate) fn broadcast(
     if let Some(comm) = call.runs_on() {
         let news = comm.run_broadcast_in(call.name, root_rank, room.memory())?;
         news.map_or(Ok(()), |news| room.store(&news))?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     let own = is_root.then(|| data.pack()).transpose()?;
     let machine = Broadcast::new(call.link(), root_rank, own, data.len());
@@ -183,7 +183,7 @@ pub(crate) fn broadcast(
 pub(crate) fn reduce<C: Wide>(
     call: Call,
     sendbuf: Memory,
-    recv: Side<C>,
+    recv: BlockSide<C>,
     op: MPI_Op,
     root: c_int,
 ) -> Started {
@@ -199,13 +199,13 @@ pub(crate) fn reduce<C: Wide>(
     let mut room = result.map(|result| result.room()).transpose()?;
     if let Some(comm) = call.runs_on() {
         Room::store_in(&mut room, comm.run_reduce(call.name, root_rank, operation, values)?)?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     let machine = Reduce::new(call.link(), root_rank, operation, values);
     Ok(call.begin(machine, move |result| Room::store_in(&mut room, result)))
 }
 
-pub(crate) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op: MPI_Op) -> Started {
+pub(crate) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: BlockSide<C>, op: MPI_Op) -> Started {
     let operation = op::combine(op, recv.datatype)?;
     let result = recv.data("recvbuf")?;
     let values = operand(sendbuf, recv, Some(&result), call.inter().is_none())?;
@@ -215,7 +215,7 @@ pub(crate) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op:
     }
     if let Some(comm) = call.runs_on() {
         room.store(&comm.run_allreduce(call.name, operation, values)?)?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     let machine = AllReduce::new(call.link(), operation, values);
     Ok(call.begin(machine, move |result| room.store(&result)))
@@ -224,7 +224,7 @@ pub(crate) fn allreduce<C: Wide>(call: Call, sendbuf: Memory, recv: Side<C>, op:
 pub(crate) fn scan<C: Wide>(
     call: Call,
     sendbuf: Memory,
-    recv: Side<C>,
+    recv: BlockSide<C>,
     op: MPI_Op,
     kind: ScanKind,
 ) -> Started {
@@ -278,14 +278,14 @@ pub(crate) fn reduce_scatter<C: Wide>(
     blocks.reverse();
     if let Some(comm) = call.runs_on() {
         room.store(&comm.run_reduce_scatter(call.name, operation, blocks)?)?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     let machine = ReduceScatter::new(call.link(), operation, blocks)?;
     Ok(call.begin(machine, move |result| room.store(&result)))
 }
 
 /// `recv` has the ranks' blocks at the root, and nothing elsewhere.
-pub(crate) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: c_int) -> Started {
+pub(crate) fn gather<C: Wide>(call: Call, send: BlockSide<C>, recv: Vec<Data>, root: c_int) -> Started {
     if let Some(inter) = call.inter() {
         return inter.gather(send, &recv, root);
     }
@@ -298,14 +298,14 @@ pub(crate) fn gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>, root: 
         let takes = rooms.iter().map(Room::take).collect();
         let blocks = comm.run_gather(call.name, root_rank, own, takes)?;
         Room::store_rest(&mut rooms, &blocks)?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     let own = own.pack()?;
     let machine = Gather::new(call.link(), root_rank, own);
     Ok(call.begin(machine, move |blocks| Room::store_all(&mut rooms, &blocks.unwrap_or_default())))
 }
 
-pub(crate) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) -> Started {
+pub(crate) fn all_gather<C: Wide>(call: Call, send: BlockSide<C>, recv: Vec<Data>) -> Started {
     let is_in_place = is_in_place(send.memory) && call.inter().is_none();
     let own = if is_in_place { recv[call.rank()].clone() } else { apart(send, &recv)? };
     let mut rooms = Data::rooms(&recv)?;
@@ -319,7 +319,7 @@ pub(crate) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) ->
         }
         let blocks = comm.run_allgather(call.name, own.given()?, takes)?;
         Room::store_rest(&mut rooms, &blocks)?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     let own = own.pack()?;
     let machine = AllGather::new(call.link(), own);
@@ -327,7 +327,7 @@ pub(crate) fn all_gather<C: Wide>(call: Call, send: Side<C>, recv: Vec<Data>) ->
 }
 
 /// `send` has the ranks' blocks at the root, and nothing elsewhere.
-pub(crate) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root: c_int) -> Started {
+pub(crate) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: BlockSide<C>, root: c_int) -> Started {
     if let Some(inter) = call.inter() {
         return inter.scatter(&send, recv, root);
     }
@@ -341,7 +341,7 @@ pub(crate) fn scatter<C: Wide>(call: Call, send: Vec<Data>, recv: Side<C>, root:
         let blocks = is_root.then(|| send.iter().map(Data::given).collect::<Result<Vec<_>>>()).transpose()?;
         let block = comm.run_scatter(call.name, root_rank, blocks, room.as_ref().map(Room::take))?;
         Room::store_in(&mut room, block)?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     let blocks = is_root.then(|| send.iter().map(Data::pack).collect::<Result<Vec<_>>>()).transpose()?;
     let machine = Scatter::new(call.link(), root_rank, blocks)?;
@@ -376,7 +376,7 @@ fn all_to_all_of(call: Call, send: Option<Vec<Data>>, recv: Vec<Data>, even_len:
     if let Some(comm) = call.runs_on() {
         let blocks = comm.run_alltoall(call.name, gives, takes.collect(), even_len)?;
         Room::store_rest(&mut rooms, &blocks)?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     let link = call.link();
     match even_len.filter(|_| ShortAllToAll::is_for(gives.len())) {
@@ -409,7 +409,7 @@ pub(crate) fn counts<C: Wide>(call: Call, recvcounts: In<C>) -> Result<Vec<C>> {
     recvcounts.many("recvcounts", call.own_size())
 }
 
-impl<C: Wide> Side<C> {
+impl<C: Wide> BlockSide<C> {
     pub(crate) fn new(memory: Memory, count: C, datatype: MPI_Datatype) -> Self {
         Self { memory, count, datatype }
     }
@@ -425,7 +425,7 @@ impl<C: Wide> Side<C> {
 }
 
 /// A rank's block, which has no byte in common with those that it gets.
-fn apart<C: Wide>(send: Side<C>, recv: &[Data]) -> Result<Data> {
+fn apart<C: Wide>(send: BlockSide<C>, recv: &[Data]) -> Result<Data> {
     let own = send.data("sendbuf")?;
     Data::check_apart(from_ref(&own), recv)?;
     Ok(own)
@@ -435,12 +435,12 @@ fn apart<C: Wide>(send: Side<C>, recv: &[Data]) -> Result<Data> {
 /// (`MPI_IN_PLACE`) where it may be.
 fn operand<C: Wide>(
     sendbuf: Memory,
-    recv: Side<C>,
+    recv: BlockSide<C>,
     result: Option<&Data>,
     may_be_in_place: bool,
 ) -> Result<Vec<u8>> {
     if !is_in_place(sendbuf) {
-        let own = Side { memory: sendbuf, ..recv }.data("sendbuf")?;
+        let own = BlockSide { memory: sendbuf, ..recv }.data("sendbuf")?;
         Data::check_apart(from_ref(&own), result.map_or(&[], from_ref))?;
         return own.pack();
     }

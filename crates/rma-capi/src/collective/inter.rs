@@ -1,9 +1,9 @@
 //! Collectives between the two groups of an intercommunicator (MPI 5.0 §6.2.3): each group gives to the other, or one root
 //! does.
 
-use super::begin::{Call, Side, Started};
+use super::begin::{BlockSide, Call, Started};
 use super::data::{Data, Room};
-use super::under_way::UnderWay;
+use super::under_way::StoringCollective;
 use crate::abi::{MPI_INT, MPI_PROC_NULL, MPI_ROOT, MPI_SUM};
 use crate::arguments::Wide;
 use crate::op;
@@ -32,7 +32,7 @@ impl InterCall {
     }
 
     pub(super) fn barrier(self) -> Started {
-        Ok(UnderWay::storing(self.call, self.comm.begin_barrier(self.call.start), Ok))
+        Ok(StoringCollective::storing(self.call, self.comm.begin_barrier(self.call.start), Ok))
     }
 
     /// The buffer is asked for where it matters: the arguments of ranks that neither give nor take may be anything.
@@ -47,22 +47,22 @@ impl InterCall {
             Root::Neighbor => (Vec::new(), None, 0),
         };
         let request = self.comm.begin_broadcast(self.call.start, root, own, limit)?;
-        Ok(UnderWay::storing(self.call, request, move |news| Room::store_in(&mut room, news)))
+        Ok(StoringCollective::storing(self.call, request, move |news| Room::store_in(&mut room, news)))
     }
 
     /// `recv` has the remote ranks' blocks at the root, and nothing elsewhere.
-    pub(super) fn gather<C: Wide>(self, send: Side<C>, recv: &[Data], root: c_int) -> Started {
+    pub(super) fn gather<C: Wide>(self, send: BlockSide<C>, recv: &[Data], root: c_int) -> Started {
         let root = self.root(root)?;
         let own = if matches!(root, Root::Remote(_)) { send.data("sendbuf")?.pack()? } else { Vec::new() };
         let mut rooms = Data::rooms(recv)?;
         let request = self.comm.begin_gather(self.call.start, root, own)?;
-        Ok(UnderWay::storing(self.call, request, move |blocks| {
+        Ok(StoringCollective::storing(self.call, request, move |blocks| {
             Room::store_all(&mut rooms, &blocks.unwrap_or_default())
         }))
     }
 
     /// `send` has the remote ranks' blocks at the root, and nothing elsewhere.
-    pub(super) fn scatter<C: Wide>(self, send: &[Data], recv: Side<C>, root: c_int) -> Started {
+    pub(super) fn scatter<C: Wide>(self, send: &[Data], recv: BlockSide<C>, root: c_int) -> Started {
         let root = self.root(root)?;
         let blocks = send.iter().map(Data::pack).collect::<Result<Vec<_>>>()?;
         let mut room = match root {
@@ -70,7 +70,7 @@ impl InterCall {
             Root::Caller | Root::Neighbor => None,
         };
         let request = self.comm.begin_scatter(self.call.start, root, &blocks)?;
-        Ok(UnderWay::storing(self.call, request, move |block| Room::store_in(&mut room, block)))
+        Ok(StoringCollective::storing(self.call, request, move |block| Room::store_in(&mut room, block)))
     }
 
     /// The operation and the values are asked for where they matter: the arguments of ranks that neither give nor take may be
@@ -89,12 +89,12 @@ impl InterCall {
         };
         let mut room = if root == Root::Caller { Some(recv()?.room()?) } else { None };
         let request = self.comm.begin_reduce(self.call.start, root, operation, values)?;
-        Ok(UnderWay::storing(self.call, request, move |result| Room::store_in(&mut room, result)))
+        Ok(StoringCollective::storing(self.call, request, move |result| Room::store_in(&mut room, result)))
     }
 
     pub(super) fn allreduce(self, operation: Arc<dyn Combine>, values: Vec<u8>, mut room: Room) -> Started {
         let request = self.comm.begin_allreduce(self.call.start, operation, values);
-        Ok(UnderWay::storing(self.call, request, move |result| room.store(&result)))
+        Ok(StoringCollective::storing(self.call, request, move |result| room.store(&result)))
     }
 
     pub(super) fn reduce_scatter(
@@ -105,16 +105,16 @@ impl InterCall {
         mut room: Room,
     ) -> Started {
         let request = self.comm.begin_reduce_scatter(self.call.start, operation, values, lens)?;
-        Ok(UnderWay::storing(self.call, request, move |result| room.store(&result)))
+        Ok(StoringCollective::storing(self.call, request, move |result| room.store(&result)))
     }
 
     pub(super) fn all_gather(self, own: Vec<u8>, mut rooms: Vec<Room>) -> Started {
         let request = self.comm.begin_allgather(self.call.start, own);
-        Ok(UnderWay::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
+        Ok(StoringCollective::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
     }
 
     pub(super) fn all_to_all(self, blocks: Vec<Vec<u8>>, mut rooms: Vec<Room>) -> Started {
         let request = self.comm.begin_alltoall(self.call.start, blocks)?;
-        Ok(UnderWay::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
+        Ok(StoringCollective::storing(self.call, request, move |blocks| Room::store_all(&mut rooms, &blocks)))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::begin::{Call, Started};
 use super::data::Data;
-use super::under_way::UnderWay;
+use super::under_way::StoringCollective;
 use crate::topology::Neighborhood;
 use rma::Result;
 use rma::raw::{EDGE_TAGS, Edge, Neighbors};
@@ -58,7 +58,7 @@ pub(crate) fn begin(hood: Hood, send: &[Data], recv: &[Data]) -> Started {
     let machine = Neighbors::new(call.comm.inner.runtime().engine(), call.link(), gives, takes);
     if let Some(comm) = call.runs_on() {
         comm.run_neighbors(call.name, machine)?;
-        return Ok(UnderWay::over(call));
+        return Ok(StoringCollective::over(call));
     }
     Ok(call.begin(machine, |end| end))
 }

@@ -10,7 +10,7 @@ use rma::Result;
 use rma::raw::CollectiveRequest;
 
 /// A collective that stores its result itself.
-pub(crate) struct UnderWay {
+pub(crate) struct StoringCollective {
     process: &'static Process,
     raiser: Raiser,
     /// Nothing when it is over: a blocking collective may be, before it is waited for.
@@ -23,7 +23,7 @@ struct Storing<T, F> {
     store: F,
 }
 
-impl UnderWay {
+impl StoringCollective {
     /// `store` puts the result into the program's memory.
     pub(crate) fn storing<T, F>(call: Call, request: CollectiveRequest<T>, store: F) -> Self
     where

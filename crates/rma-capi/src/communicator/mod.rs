@@ -6,5 +6,5 @@ mod object;
 mod partners;
 
 pub(crate) use hints::Hints;
-pub(crate) use object::{COMMS, Comm, Offspring, TAG_UB, Twin, disown, owner};
+pub(crate) use object::{COMMS, Comm, CommTwin, Offspring, TAG_UB, disown, owner};
 pub(crate) use partners::Partners;

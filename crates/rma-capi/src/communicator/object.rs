@@ -3,7 +3,7 @@
 use super::hints::Hints;
 use super::partners::Partners;
 use crate::abi::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_Comm};
-use crate::attributes::{Attributes, Kind, Owner};
+use crate::attributes::{AttributeOwner, Attributes, OwnerKind};
 use crate::errors::{Attached, Raiser, Subject};
 use crate::handle::Table;
 use crate::name::Name;
@@ -134,9 +134,9 @@ pub(crate) struct Offspring {
 }
 
 /// A communicator's ranks and topology under a handle of their own, which stays good when the program frees the communicator.
-pub(crate) struct Twin(MPI_Comm);
+pub(crate) struct CommTwin(MPI_Comm);
 
-impl Twin {
+impl CommTwin {
     /// # Errors
     /// `MPI_ERR_NO_MEM` when no handle is left.
     pub(crate) fn of(comm: &Comm) -> Result<Self> {
@@ -149,7 +149,7 @@ impl Twin {
     }
 }
 
-impl Drop for Twin {
+impl Drop for CommTwin {
     fn drop(&mut self) {
         COMMS.remove(self.0);
     }
@@ -205,6 +205,6 @@ pub(crate) fn disown(comm: &Communicator, inter: Option<&Intercommunicator>) {
 }
 
 /// A communicator as passed to the functions of its attributes.
-pub(crate) fn owner(comm: MPI_Comm) -> Owner {
-    Owner { kind: Kind::Comm, handle: comm.0 }
+pub(crate) fn owner(comm: MPI_Comm) -> AttributeOwner {
+    AttributeOwner { kind: OwnerKind::Comm, handle: comm.0 }
 }

@@ -2,7 +2,7 @@
 
 use super::object::{derived, get};
 use crate::abi::MPI_Datatype;
-use crate::attributes::{Attributes, Kind, Owner};
+use crate::attributes::{AttributeOwner, Attributes, OwnerKind};
 use parking_lot::Mutex;
 use rma::Result;
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 static PREDEFINED: Mutex<BTreeMap<MPI_Datatype, &'static Attributes>> = Mutex::new(BTreeMap::new());
 
 /// A datatype as passed to the program's functions.
-pub(crate) fn owner(datatype: MPI_Datatype) -> Owner {
-    Owner { kind: Kind::Type, handle: datatype.0 }
+pub(crate) fn owner(datatype: MPI_Datatype) -> AttributeOwner {
+    AttributeOwner { kind: OwnerKind::Type, handle: datatype.0 }
 }
 
 /// The attributes of a type.

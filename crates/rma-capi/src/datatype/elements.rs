@@ -16,8 +16,8 @@ const INT: u64 = 4;
 /// The basic elements in the first `bytes` bytes of data of this type; `None` when they end within one.
 pub(crate) fn elements_in(datatype: MPI_Datatype, bytes: u64) -> Option<u64> {
     match derived(datatype) {
-        None => Kind::of_handle(datatype)?.elements(bytes),
-        Some(derived) => Kind::Made(&derived.recipe, derived.inner.size()).elements(bytes),
+        None => ElementKind::of_handle(datatype)?.elements(bytes),
+        Some(derived) => ElementKind::Made(&derived.recipe, derived.inner.size()).elements(bytes),
     }
 }
 
@@ -28,8 +28,8 @@ pub(crate) fn elements_in(datatype: MPI_Datatype, bytes: u64) -> Option<u64> {
 pub(crate) fn bytes_of_elements(datatype: MPI_Datatype, elements: u64) -> Result<u64> {
     get("datatype", datatype)?;
     let bytes = match derived(datatype) {
-        None => Kind::of_handle(datatype).and_then(|kind| kind.bytes(elements)),
-        Some(derived) => Kind::Made(&derived.recipe, derived.inner.size()).bytes(elements),
+        None => ElementKind::of_handle(datatype).and_then(|kind| kind.bytes(elements)),
+        Some(derived) => ElementKind::Made(&derived.recipe, derived.inner.size()).bytes(elements),
     };
     bytes.filter(|bytes| i64::try_from(*bytes).is_ok()).ok_or_else(|| {
         Error::new(
@@ -41,7 +41,7 @@ pub(crate) fn bytes_of_elements(datatype: MPI_Datatype, elements: u64) -> Result
 }
 
 #[derive(Clone, Copy)]
-enum Kind<'a> {
+enum ElementKind<'a> {
     Basic(BasicType),
     /// With the size.
     Made(&'a Recipe, u64),
@@ -49,7 +49,7 @@ enum Kind<'a> {
     Nothing,
 }
 
-impl<'a> Kind<'a> {
+impl<'a> ElementKind<'a> {
     fn of(ingredient: &'a Ingredient) -> Option<Self> {
         match ingredient {
             Ingredient::Predefined(datatype) => Self::of_handle(*datatype),
@@ -81,7 +81,7 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// The inverse of [`Kind::elements`].
+    /// The inverse of [`ElementKind::elements`].
     fn bytes(self, elements: u64) -> Option<u64> {
         match self.elements(self.size())? {
             0 => (elements == 0).then_some(0),
@@ -99,14 +99,14 @@ impl<'a> Kind<'a> {
             Self::Made(recipe, _) if recipe.combiner == MPI_COMBINER_STRUCT => {
                 let (mut left, mut bytes) = (elements, 0u64);
                 for (len, ingredient) in recipe.block_lens().into_iter().zip(&recipe.types) {
-                    let kind = Kind::of(ingredient)?;
+                    let kind = ElementKind::of(ingredient)?;
                     let here = left.min(len.checked_mul(kind.elements(kind.size())?)?);
                     bytes = bytes.checked_add(kind.bytes(here)?)?;
                     left -= here;
                 }
                 Some(bytes)
             }
-            Self::Made(recipe, _) => Kind::of(recipe.types.first()?)?.bytes(elements),
+            Self::Made(recipe, _) => ElementKind::of(recipe.types.first()?)?.bytes(elements),
         }
     }
 
@@ -118,14 +118,14 @@ impl<'a> Kind<'a> {
             Self::Made(recipe, _) if recipe.combiner == MPI_COMBINER_STRUCT => {
                 let (mut left, mut elements) = (bytes, 0u64);
                 for (len, ingredient) in recipe.block_lens().into_iter().zip(&recipe.types) {
-                    let kind = Kind::of(ingredient)?;
+                    let kind = ElementKind::of(ingredient)?;
                     let here = left.min(len.checked_mul(kind.size())?);
                     elements = elements.checked_add(kind.elements(here)?)?;
                     left -= here;
                 }
                 Some(elements)
             }
-            Self::Made(recipe, _) => Kind::of(recipe.types.first()?)?.elements(bytes),
+            Self::Made(recipe, _) => ElementKind::of(recipe.types.first()?)?.elements(bytes),
         }
     }
 }
@@ -165,13 +165,13 @@ mod tests {
         // Two shorts, then a pair, three times.
         let types = [MPI_SHORT, MPI_DOUBLE_INT];
         let recipe = Recipe::new(MPI_COMBINER_STRUCT, &types).sizes(&[2, 2, 1]);
-        let one = Kind::Made(&recipe, 16);
+        let one = ElementKind::Made(&recipe, 16);
         let counts = [16, 20, 18, 2, 28, 48, 7].map(|bytes| one.elements(bytes));
         assert_eq!(counts, [Some(4), Some(6), Some(5), Some(1), Some(7), Some(12), None]);
         assert_eq!([0, 1, 2, 3, 4, 5, 12].map(|n| one.bytes(n)), [0, 2, 4, 12, 16, 18, 48].map(Some));
         assert_eq!(one.bytes(u64::MAX / 2), None);
         let recipe =
             Recipe { types: smallvec::smallvec![Ingredient::Predefined(MPI_2INT)], ..Recipe::default() };
-        assert_eq!(Kind::Made(&recipe, 24).elements(28), Some(7));
+        assert_eq!(ElementKind::Made(&recipe, 24).elements(28), Some(7));
     }
 }

@@ -18,8 +18,8 @@ pub(crate) use elements::{bytes_of_elements, elements_in};
 pub(crate) use marks::is_mark;
 pub(crate) use names::name_of;
 pub(crate) use object::{
-    Derived, Kept, TYPES, bytes, committed, committed_shared, dense_bytes, derived, elements_name, enter,
-    get, predefined_only, release, unknown,
+    DatatypeUse, Derived, TYPES, bytes, committed, committed_shared, dense_bytes, derived, elements_name,
+    enter, get, predefined_only, release, unknown,
 };
 pub(crate) use predefined::{basic_type, dense_size};
 pub(crate) use recipe::Recipe;

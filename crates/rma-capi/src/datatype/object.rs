@@ -112,9 +112,9 @@ pub(crate) fn enter(inner: Datatype, recipe: impl Into<Arc<Recipe>>) -> Result<M
 }
 
 /// A use of a datatype that keeps its handle good, also when the program frees it: functions of the program ask it.
-pub(crate) struct Kept(MPI_Datatype);
+pub(crate) struct DatatypeUse(MPI_Datatype);
 
-impl Kept {
+impl DatatypeUse {
     pub(crate) fn new(datatype: MPI_Datatype) -> Self {
         if let Some(derived) = derived(datatype) {
             derived.uses.fetch_add(1, Relaxed);
@@ -127,7 +127,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for DatatypeUse {
     fn drop(&mut self) {
         release(self.0);
     }

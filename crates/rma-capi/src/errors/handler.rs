@@ -23,7 +23,7 @@ pub(crate) enum Handler {
     Abort,
     /// `MPI_ERRORS_RETURN`.
     Return,
-    User(Function),
+    User(HandlerFunction),
 }
 
 /// What a handler is called for.
@@ -36,19 +36,19 @@ pub(crate) enum Subject {
 
 /// A function of the program.
 #[derive(Clone, Copy)]
-pub(crate) struct Function(ErrhandlerFunction);
+pub(crate) struct HandlerFunction(ErrhandlerFunction);
 
 /// The kind of object that a handler of the program is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum HandlerKind {
     Comm,
     Win,
     Session,
 }
 
 pub(crate) struct UserHandler {
-    kind: Kind,
-    function: Function,
+    kind: HandlerKind,
+    function: HandlerFunction,
     /// Handles that the program has, and objects that have it attached.
     uses: AtomicUsize,
     /// Handles that the program has.
@@ -67,7 +67,7 @@ pub(crate) static HANDLERS: Table<MPI_Errhandler, UserHandler> = Table::new();
 /// The handler of one object.
 pub(crate) struct Attached(Mutex<MPI_Errhandler>);
 
-impl Function {
+impl HandlerFunction {
     pub(crate) fn call(self, subject: Subject, code: c_int) {
         let mut code = code;
         let mut handle = match subject {
@@ -96,7 +96,7 @@ impl Attached {
     ///
     /// # Errors
     /// `MPI_ERR_ERRHANDLER` when it is not.
-    pub(crate) fn of(handle: MPI_Errhandler, kind: Kind) -> Result<Self> {
+    pub(crate) fn of(handle: MPI_Errhandler, kind: HandlerKind) -> Result<Self> {
         check(handle, Some(kind))?;
         retain(handle);
         Ok(Self(Mutex::new(handle)))
@@ -122,7 +122,7 @@ impl Attached {
     }
 
     /// Attaches another handler, which must be for this kind of object.
-    pub(crate) fn set(&self, handle: MPI_Errhandler, kind: Kind) -> Result<()> {
+    pub(crate) fn set(&self, handle: MPI_Errhandler, kind: HandlerKind) -> Result<()> {
         check(handle, Some(kind))?;
         retain(handle);
         let old = std::mem::replace(&mut *self.0.lock(), handle);
@@ -162,10 +162,10 @@ pub(crate) fn outside() -> Handler {
 }
 
 /// Makes a handler of the program; the caller has its one use.
-pub(crate) fn create(kind: Kind, function: ErrhandlerFunction) -> Result<MPI_Errhandler> {
+pub(crate) fn create(kind: HandlerKind, function: ErrhandlerFunction) -> Result<MPI_Errhandler> {
     let handler = UserHandler {
         kind,
-        function: Function(function),
+        function: HandlerFunction(function),
         uses: AtomicUsize::new(1),
         held: AtomicUsize::new(1),
     };
@@ -183,7 +183,7 @@ pub(crate) fn free(handle: MPI_Errhandler) -> Result<()> {
 }
 
 /// Checks that a handle is a handler, for the kind if one is given.
-fn check(handle: MPI_Errhandler, kind: Option<Kind>) -> Result<()> {
+fn check(handle: MPI_Errhandler, kind: Option<HandlerKind>) -> Result<()> {
     let refuse = |cause: String| Err(Error::new(ErrorClass::Errhandler, "", cause));
     if is_predefined(handle) {
         return Ok(());

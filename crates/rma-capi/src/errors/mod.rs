@@ -11,7 +11,7 @@ mod record;
 mod text;
 
 pub(crate) use added::last_used_code;
-pub(crate) use handler::{Attached, HANDLERS, Handler, Kind, Subject, create, free, outside};
+pub(crate) use handler::{Attached, HANDLERS, Handler, HandlerKind, Subject, create, free, outside};
 pub(crate) use raiser::{Failure, Raiser};
 pub(crate) use record::{last, note, say};
 pub(crate) use text::of as text_of;

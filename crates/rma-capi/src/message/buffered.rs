@@ -5,7 +5,7 @@
 //! have left.
 
 use super::envelope::Address;
-use super::send::{Elements, buffer};
+use super::send::{ElementArguments, buffer};
 use super::transfer::{Sending, begin_send_of};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide, count};
@@ -18,7 +18,7 @@ use std::ffi::{c_int, c_void};
 
 /// Whose buffer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Owner {
+pub(crate) enum BufferOwner {
     /// That of the process, which all share that have none.
     Process,
     Comm(MPI_Comm),
@@ -26,7 +26,7 @@ pub(crate) enum Owner {
     Session(MPI_Session),
 }
 
-impl Owner {
+impl BufferOwner {
     fn has(self, message: Self) -> bool {
         self == message || matches!((self, message), (Self::Session(_), Self::Process))
     }
@@ -34,13 +34,13 @@ impl Owner {
 
 /// What is attached: address and size. Handles come only once, so the entry of a freed communicator is never
 /// found again.
-static BUFFERS: Mutex<BTreeMap<Owner, (usize, i64)>> = Mutex::new(BTreeMap::new());
+static BUFFERS: Mutex<BTreeMap<BufferOwner, (usize, i64)>> = Mutex::new(BTreeMap::new());
 
 /// The messages that have not left yet.
-static LEAVING: Mutex<Vec<(Owner, Sending)>> = Mutex::new(Vec::new());
+static LEAVING: Mutex<Vec<(BufferOwner, Sending)>> = Mutex::new(Vec::new());
 
 /// A buffered send, or the wait for all of a buffer.
-pub(crate) struct Flush(pub(crate) Owner);
+pub(crate) struct Flush(pub(crate) BufferOwner);
 
 impl Pending for Flush {
     fn take_end(&mut self) -> Option<End> {
@@ -61,7 +61,7 @@ impl Pending for Buffered {
 
 pub(crate) fn send<C: Wide>(
     process: &'static Process,
-    elements: Elements<C>,
+    elements: ElementArguments<C>,
     dest: c_int,
     tag: c_int,
     handle: MPI_Comm,
@@ -75,14 +75,14 @@ pub(crate) fn send<C: Wide>(
 
 /// Keeps a message of a communicator as one that is in a buffer.
 pub(super) fn leave(comm: MPI_Comm, sending: Sending) {
-    let of_comm = Owner::Comm(comm);
-    let owner = if BUFFERS.lock().contains_key(&of_comm) { of_comm } else { Owner::Process };
+    let of_comm = BufferOwner::Comm(comm);
+    let owner = if BUFFERS.lock().contains_key(&of_comm) { of_comm } else { BufferOwner::Process };
     let mut leaving = LEAVING.lock();
     leaving.retain_mut(|(_, sending)| sending.take_end().is_none());
     leaving.push((owner, sending));
 }
 
-pub(crate) fn attach(owner: Owner, memory: Memory, size: impl Wide) -> Result<()> {
+pub(crate) fn attach(owner: BufferOwner, memory: Memory, size: impl Wide) -> Result<()> {
     // For `MPI_BUFFER_AUTOMATIC` the size does not matter.
     let is_automatic = memory.address() == MPI_BUFFER_AUTOMATIC;
     let len = if is_automatic { 0 } else { count("size", size)? as i64 };
@@ -99,7 +99,7 @@ pub(crate) fn attach(owner: Owner, memory: Memory, size: impl Wide) -> Result<()
 
 pub(crate) fn detach<C: Wide>(
     process: &'static Process,
-    owner: Owner,
+    owner: BufferOwner,
     address: Out<*mut c_void>,
     size: Out<C>,
 ) -> Result<()> {

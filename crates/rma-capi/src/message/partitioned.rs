@@ -5,7 +5,9 @@
 //! of the tag of its messages, which no other receive matches.
 
 use super::envelope::{Address, Wanted};
-use super::transfer::{Buffer, Elements, Receiving, Sending, begin_receive_elements, begin_send_elements};
+use super::transfer::{
+    Buffer, MessageElements, Receiving, Sending, begin_receive_elements, begin_send_elements,
+};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, len};
 use crate::communicator::Partners;
@@ -27,13 +29,13 @@ type Partner = (Scope, bool, Peer, u64);
 static NUMBERS: LazyLock<Mutex<HashMap<Partner, u64>>> = LazyLock::new(Mutex::default);
 
 /// A send, and what of it is ready.
-struct Sender {
+struct PartitionedSender {
     comm: Arc<Communicator>,
     /// `None`, as for receives, stands for `MPI_PROC_NULL`.
     address: Option<Address>,
-    elements: Elements,
+    elements: MessageElements,
     parts: Mutex<Ready>,
-    under_way: Arc<UnderWay>,
+    under_way: Arc<SendingSlot>,
 }
 
 /// Which parts of a send are ready.
@@ -43,18 +45,18 @@ struct Ready {
 }
 
 /// The message, once it has left the hands of the program, or why it has not.
-type UnderWay = Mutex<Option<Result<Sending>>>;
+type SendingSlot = Mutex<Option<Result<Sending>>>;
 
-struct Receiver {
+struct PartitionedReceiver {
     comm: Arc<Communicator>,
     partners: Partners,
     wanted: Option<Wanted>,
-    elements: Elements,
+    elements: MessageElements,
     partitions: usize,
 }
 
 /// A send in the eyes of calls that wait.
-struct Leaving(Arc<UnderWay>);
+struct Leaving(Arc<SendingSlot>);
 
 impl Pending for Leaving {
     fn take_end(&mut self) -> Option<End> {
@@ -73,7 +75,7 @@ impl Pending for Leaving {
     }
 }
 
-impl Sender {
+impl PartitionedSender {
     /// All is ready.
     fn leave(&self) {
         let sending = match self.address {
@@ -84,7 +86,7 @@ impl Sender {
     }
 }
 
-impl Start for Sender {
+impl Start for PartitionedSender {
     fn start(&self) -> Result<Box<dyn Pending>> {
         let mut parts = self.parts.lock();
         parts.is_ready.fill(false);
@@ -102,7 +104,7 @@ impl Start for Sender {
     }
 }
 
-impl Parts for Sender {
+impl Parts for PartitionedSender {
     fn count(&self) -> usize {
         self.parts.lock().is_ready.len()
     }
@@ -123,7 +125,7 @@ impl Parts for Sender {
     }
 }
 
-impl Start for Receiver {
+impl Start for PartitionedReceiver {
     fn start(&self) -> Result<Box<dyn Pending>> {
         let Some(wanted) = self.wanted else { return Ok(Box::new(Receiving::Nothing)) };
         Ok(Box::new(begin_receive_elements(&self.comm, &self.partners, wanted, &self.elements)?))
@@ -134,7 +136,7 @@ impl Start for Receiver {
     }
 }
 
-impl Parts for Receiver {
+impl Parts for PartitionedReceiver {
     fn count(&self) -> usize {
         self.partitions
     }
@@ -157,7 +159,7 @@ pub(crate) struct Partitions {
 }
 
 impl Partitions {
-    fn elements(&self, is_used: bool) -> Result<(Elements, usize)> {
+    fn elements(&self, is_used: bool) -> Result<(MessageElements, usize)> {
         let (partitions, each) = (len("partitions", self.partitions)?, len("count", self.count)?);
         let count = (partitions as i64).checked_mul(each as i64).ok_or_else(|| {
             Error::new(
@@ -203,7 +205,7 @@ pub(crate) fn send_init(
     });
     let parts = Mutex::new(Ready { is_ready: vec![false; number], missing: number });
     let under_way = Arc::new(Mutex::new(None));
-    let sender = Sender { comm: Arc::clone(&comm.inner), address, elements, parts, under_way };
+    let sender = PartitionedSender { comm: Arc::clone(&comm.inner), address, elements, parts, under_way };
     request.set("request", enter_persistent(sender, comm.raiser(handle))?)
 }
 
@@ -234,6 +236,6 @@ pub(crate) fn receive_init(
     };
     let wanted = wanted.map(exact).transpose()?;
     let (inner, partners) = (Arc::clone(&comm.inner), comm.partners().clone());
-    let receiver = Receiver { comm: inner, partners, wanted, elements, partitions: number };
+    let receiver = PartitionedReceiver { comm: inner, partners, wanted, elements, partitions: number };
     request.set("request", enter_persistent(receiver, comm.raiser(handle))?)
 }

@@ -4,10 +4,10 @@
 
 use super::buffered::{Buffered, leave};
 use super::envelope::{Address, Wanted};
-use super::send::Elements as Arguments;
+use super::send::ElementArguments;
 use super::send::buffer;
 use super::transfer::{
-    Elements, Receiving, Sending, begin_receive_elements, begin_send_copy, begin_send_elements,
+    MessageElements, Receiving, Sending, begin_receive_elements, begin_send_copy, begin_send_elements,
 };
 use crate::abi::*;
 use crate::arguments::{Out, Wide};
@@ -32,7 +32,7 @@ struct SendAgain {
     handle: MPI_Comm,
     /// `None`, as for receives, stands for `MPI_PROC_NULL`.
     address: Option<Address>,
-    elements: Elements,
+    elements: MessageElements,
     manner: Manner,
 }
 
@@ -40,7 +40,7 @@ struct ReceiveAgain {
     comm: Arc<Communicator>,
     partners: Partners,
     wanted: Option<Wanted>,
-    elements: Elements,
+    elements: MessageElements,
 }
 
 impl Start for SendAgain {
@@ -70,7 +70,7 @@ impl Start for ReceiveAgain {
 /// Makes a persistent send.
 pub(crate) fn send_init<C: Wide>(
     process: &'static Process,
-    elements: Arguments<C>,
+    elements: ElementArguments<C>,
     dest: c_int,
     tag: c_int,
     comm: MPI_Comm,
@@ -91,7 +91,7 @@ pub(crate) fn send_init<C: Wide>(
 /// Makes a persistent receive.
 pub(crate) fn receive_init<C: Wide>(
     process: &'static Process,
-    elements: Arguments<C>,
+    elements: ElementArguments<C>,
     source: c_int,
     tag: c_int,
     comm: MPI_Comm,

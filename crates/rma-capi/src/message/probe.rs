@@ -13,13 +13,13 @@ use rma::raw::MatchedMessage;
 use rma::{Error, ErrorClass, Result};
 
 /// A message that a probe has taken.
-pub(crate) struct Taken {
+pub(crate) struct ProbedMessage {
     pub(super) inner: MatchedMessage,
     pub(super) partners: Partners,
     pub(super) raiser: Raiser,
 }
 
-pub(crate) static MESSAGES: Table<MPI_Message, Mutex<Taken>> = Table::new();
+pub(crate) static MESSAGES: Table<MPI_Message, Mutex<ProbedMessage>> = Table::new();
 
 impl Raiser {
     /// The communicator that a message is of.
@@ -30,7 +30,7 @@ impl Raiser {
 }
 
 /// Takes a message's handle; `None` stands for the message of `MPI_PROC_NULL`.
-pub(super) fn take(message: MPI_Message) -> Result<Option<Taken>> {
+pub(super) fn take(message: MPI_Message) -> Result<Option<ProbedMessage>> {
     if message == MPI_MESSAGE_NO_PROC {
         return Ok(None);
     }
@@ -44,7 +44,7 @@ pub(super) fn take(message: MPI_Message) -> Result<Option<Taken>> {
     Ok(Some(taken.into_inner()))
 }
 
-fn find(message: MPI_Message) -> Option<&'static Mutex<Taken>> {
+fn find(message: MPI_Message) -> Option<&'static Mutex<ProbedMessage>> {
     // SAFETY: MPI forbids to receive a message while another thread passes its handle to a call.
     unsafe { MESSAGES.get(message) }
 }
@@ -82,7 +82,7 @@ pub(crate) fn hand_out(
     let (partners, raiser) = (found.partners().clone(), found.raiser(comm));
     status_of_waiting(&partners, inner.waiting()).store(status);
     let handle = MESSAGES
-        .insert(Mutex::new(Taken { inner, partners, raiser }))
+        .insert(Mutex::new(ProbedMessage { inner, partners, raiser }))
         .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another message"))?;
     message.set("message", handle)
 }

@@ -10,11 +10,11 @@ use rma::Result;
 use rma::raw::SendMode;
 use std::ffi::c_int;
 
-pub(crate) type Elements<C> = (Memory, C, MPI_Datatype);
+pub(crate) type ElementArguments<C> = (Memory, C, MPI_Datatype);
 
 pub(crate) fn send<C: Wide>(
     process: &'static Process,
-    elements: Elements<C>,
+    elements: ElementArguments<C>,
     dest: c_int,
     tag: c_int,
     comm: MPI_Comm,
@@ -30,7 +30,7 @@ pub(crate) fn send<C: Wide>(
 
 pub(crate) fn start<C: Wide>(
     process: &'static Process,
-    elements: Elements<C>,
+    elements: ElementArguments<C>,
     dest: c_int,
     tag: c_int,
     comm: MPI_Comm,
@@ -49,6 +49,6 @@ pub(crate) fn start<C: Wide>(
     request.set("request", enter(Box::new(sending), comm.raiser(handle))?)
 }
 
-pub(super) fn buffer<C: Wide>((address, count, datatype): Elements<C>) -> Buffer<C> {
+pub(super) fn buffer<C: Wide>((address, count, datatype): ElementArguments<C>) -> Buffer<C> {
     Buffer { name: "buf", address, count, datatype }
 }

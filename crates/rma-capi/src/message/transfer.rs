@@ -22,7 +22,7 @@ pub(crate) struct Buffer<C> {
 }
 
 /// The same, whatever becomes of the handle of the datatype.
-pub(crate) struct Elements {
+pub(crate) struct MessageElements {
     name: &'static str,
     address: Memory,
     count: u64,
@@ -53,10 +53,10 @@ impl<C: Wide> Buffer<C> {
     }
 
     /// The elements, with all checked but the address.
-    pub(crate) fn elements(&self) -> Result<Elements> {
+    pub(crate) fn elements(&self) -> Result<MessageElements> {
         let count = count("count", self.count)?;
         let datatype = datatype::committed("datatype", self.datatype)?;
-        Ok(Elements { name: self.name, address: self.address, count, datatype })
+        Ok(MessageElements { name: self.name, address: self.address, count, datatype })
     }
 
     /// Room for a message.
@@ -89,7 +89,7 @@ impl<C: Wide> Buffer<C> {
     }
 }
 
-impl Elements {
+impl MessageElements {
     /// Sends them on the fast path, if they lie without gaps; see [`has_left`].
     pub(crate) fn have_left(&self, comm: &Communicator, Address { scope, to, tag }: Address) -> bool {
         let len = self.datatype.dense_len(self.count);
@@ -158,7 +158,7 @@ pub(crate) fn begin_send<C: Wide>(
 pub(crate) fn begin_send_elements(
     comm: &Communicator,
     Address { scope, to, tag }: Address,
-    elements: &Elements,
+    elements: &MessageElements,
     mode: SendMode,
 ) -> Result<Sending> {
     let message = elements.address.gather(elements.name, elements.count, &elements.datatype)?;
@@ -170,7 +170,7 @@ pub(crate) fn begin_send_elements(
 }
 
 /// The elements' bytes, packed.
-fn copy(elements: &Elements) -> Result<Vec<u8>> {
+fn copy(elements: &MessageElements) -> Result<Vec<u8>> {
     let len = datatype::bytes("count", elements.count as i64, &elements.datatype)?;
     let mut message = vec![0; len as usize];
     elements.address.gather(elements.name, elements.count, &elements.datatype)?.read(&mut message);
@@ -192,7 +192,7 @@ pub(crate) fn begin_send_of<C: Wide>(
 pub(crate) fn begin_send_copy(
     comm: &Communicator,
     Address { scope, to, tag }: Address,
-    elements: &Elements,
+    elements: &MessageElements,
 ) -> Result<Sending> {
     let message = copy(elements)?;
     Ok(Sending(Some(comm.runtime().messenger().begin_send(to, scope, tag, message)?)))
@@ -216,7 +216,7 @@ pub(crate) fn begin_receive_elements(
     comm: &Communicator,
     partners: &Partners,
     wanted: Wanted,
-    elements: &Elements,
+    elements: &MessageElements,
 ) -> Result<Receiving> {
     let memory = elements.address.scatter(elements.name, elements.count, &elements.datatype)?;
     begin_receive_into(comm, wanted.sender(partners), wanted, memory.into())

@@ -7,6 +7,6 @@ mod object;
 mod predefined;
 mod user;
 
-pub(crate) use object::{OPS, Twin, combine, unknown, user};
+pub(crate) use object::{OPS, OpTwin, combine, unknown, user};
 pub(crate) use predefined::{kernel, reduce_op, refused};
-pub(crate) use user::{Function, UserOp};
+pub(crate) use user::{OpFunction, UserOp};

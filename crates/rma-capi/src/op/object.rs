@@ -28,9 +28,9 @@ pub(crate) fn combine(op: MPI_Op, handle: MPI_Datatype) -> Result<Arc<dyn Combin
 }
 
 /// An operation under a handle of its own, which stays good when the program frees the operation.
-pub(crate) struct Twin(MPI_Op);
+pub(crate) struct OpTwin(MPI_Op);
 
-impl Twin {
+impl OpTwin {
     /// `None` when no handle is left.
     pub(crate) fn of(op: MPI_Op) -> Option<Self> {
         user(op).map_or(Some(op), |user| OPS.insert(*user)).map(Self)
@@ -41,7 +41,7 @@ impl Twin {
     }
 }
 
-impl Drop for Twin {
+impl Drop for OpTwin {
     fn drop(&mut self) {
         // Of a predefined one the table knows nothing.
         OPS.remove(self.0);

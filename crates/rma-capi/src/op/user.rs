@@ -4,7 +4,7 @@
 //! call, into memory as well aligned as any C type wants it.
 
 use crate::abi::{MPI_Count, MPI_Datatype, UserFunction, UserFunctionLarge};
-use crate::datatype::Kept;
+use crate::datatype::DatatypeUse;
 use rma::collective::Combine;
 use rma_core::datatype::{Datatype, Gather, Layout, Scatter};
 use std::ffi::c_int;
@@ -12,13 +12,13 @@ use std::ffi::c_int;
 /// An operation of the program.
 #[derive(Clone, Copy)]
 pub(crate) struct UserOp {
-    pub(crate) function: Function,
+    pub(crate) function: OpFunction,
     pub(crate) is_commutative: bool,
 }
 
 /// The function, in one of its two forms.
 #[derive(Clone, Copy)]
-pub(crate) enum Function {
+pub(crate) enum OpFunction {
     Small(UserFunction),
     Large(UserFunctionLarge),
 }
@@ -27,12 +27,12 @@ pub(crate) enum Function {
 pub(super) struct UserCombine {
     op: UserOp,
     /// What the function is given, which it may ask about until the reduction is over.
-    handle: Kept,
+    handle: DatatypeUse,
     datatype: Datatype,
 }
 
 /// Elements of a datatype as they lie in memory.
-struct Elements {
+struct ElementMemory {
     memory: Vec<u128>,
     /// Bytes from the start of the memory to the address of the first element.
     origin: i64,
@@ -45,14 +45,14 @@ const BATCH: u64 = 64 << 10;
 
 impl UserCombine {
     pub(super) fn new(op: UserOp, handle: MPI_Datatype, datatype: Datatype) -> Self {
-        Self { op, handle: Kept::new(handle), datatype }
+        Self { op, handle: DatatypeUse::new(handle), datatype }
     }
 
     fn combine_batch(&self, lower: &[u8], values: &mut [u8], count: u64) {
         // What fits memory in packed form has been laid out by the program itself.
         let Ok(layout) = self.datatype.layout(count) else { return };
         let (low, high) = self.bounds(&layout, count);
-        let (mut left, mut right) = (Elements::new(low, high), Elements::new(low, high));
+        let (mut left, mut right) = (ElementMemory::new(low, high), ElementMemory::new(low, high));
         // SAFETY: the memory has room from `low` to `high` around its origin, and is used by this call only.
         let mut places = unsafe { [Scatter::new(left.base(), &layout), Scatter::new(right.base(), &layout)] };
         places[0].write(lower);
@@ -72,17 +72,17 @@ impl UserCombine {
         (low.min(first).min(last), high.max(end))
     }
 
-    fn call(&self, left: &mut Elements, right: &mut Elements, count: u64) {
+    fn call(&self, left: &mut ElementMemory, right: &mut ElementMemory, count: u64) {
         let mut handle = self.handle.handle();
         // SAFETY: the program has given the function for this purpose and keeps it callable; both vectors have `count`
         // elements of the datatype, and all four pointers are good for the duration of the call.
         unsafe {
             match self.op.function {
-                Function::Small(function) => {
+                OpFunction::Small(function) => {
                     let mut len = count as c_int;
                     function(left.base().cast(), right.base().cast(), &raw mut len, &raw mut handle);
                 }
-                Function::Large(function) => {
+                OpFunction::Large(function) => {
                     let mut len = count as MPI_Count;
                     function(left.base().cast(), right.base().cast(), &raw mut len, &raw mut handle);
                 }
@@ -110,7 +110,7 @@ impl Combine for UserCombine {
     }
 }
 
-impl Elements {
+impl ElementMemory {
     fn new(low: i64, high: i64) -> Self {
         // The address that the program sees keeps its alignment, also when it lies outside the memory.
         let start = low.div_euclid(WORD) * WORD;
@@ -158,7 +158,7 @@ mod tests {
         let int = Datatype::basic(BasicType::I32);
         for lower_bound in [0, 40] {
             let datatype = Datatype::resized(lower_bound, 32, &int).unwrap();
-            let op = UserOp { function: Function::Small(subtract), is_commutative: false };
+            let op = UserOp { function: OpFunction::Small(subtract), is_commutative: false };
             let combine = UserCombine::new(op, MPI_INT, datatype);
             let (lower, value) = (Vec::from_iter(0..5000), Vec::from_iter((0..5000).map(|i| i * 3)));
             let mut packed = pack(&value);
@@ -166,7 +166,7 @@ mod tests {
             assert_eq!(packed, pack(&Vec::from_iter((0..5000).map(|i| -2 * i))), "{lower_bound}");
         }
         let nothing = Datatype::contiguous(0, &int).unwrap();
-        let op = UserOp { function: Function::Small(subtract), is_commutative: false };
+        let op = UserOp { function: OpFunction::Small(subtract), is_commutative: false };
         UserCombine::new(op, MPI_INT, nothing).combine(&[], &mut []);
     }
 }

@@ -4,7 +4,7 @@
 //! Invariants: the body of a cell says which handle it is good for, and each look compares it under the cell's lock; a cell is
 //! in one list of spare cells, or has a handle. Each thread keeps a few spare ones for itself, and leaves them to all when it ends.
 
-use super::object::{Kind, Listed, State};
+use super::object::{Listed, RequestKind, RequestState};
 use crate::abi::{MPI_REQUEST_NULL, MPI_Request};
 use crate::errors::Raiser;
 use crate::handle::{Spare, Table};
@@ -36,10 +36,10 @@ pub(crate) struct Cell {
 pub(super) struct Body {
     /// Null while there is no request.
     pub(super) handle: MPI_Request,
-    pub(super) state: State,
+    pub(super) state: RequestState,
     /// Whose handler gets its errors.
     pub(super) raiser: Raiser,
-    pub(super) kind: Kind,
+    pub(super) kind: RequestKind,
 }
 
 /// The spare cells of a thread.
@@ -52,10 +52,10 @@ impl Drop for Own {
 }
 
 /// Enters a request; `None` when no handle is left.
-pub(super) fn enter(state: State, raiser: Raiser, kind: Kind) -> Option<MPI_Request> {
+pub(super) fn enter(state: RequestState, raiser: Raiser, kind: RequestKind) -> Option<MPI_Request> {
     let spare = take_spare()?;
     let cell = spare.object;
-    let is_persistent = matches!(kind, Kind::Persistent(_));
+    let is_persistent = matches!(kind, RequestKind::Persistent(_));
     REQUESTS.occupy(spare, |handle| {
         let mut body = cell.body.lock();
         cell.is_persistent.store(is_persistent, Relaxed);
@@ -108,7 +108,12 @@ impl Cell {
 
 impl Body {
     fn none() -> Self {
-        Self { handle: MPI_REQUEST_NULL, state: State::Inactive, raiser: Raiser::None, kind: Kind::Single }
+        Self {
+            handle: MPI_REQUEST_NULL,
+            state: RequestState::Inactive,
+            raiser: Raiser::None,
+            kind: RequestKind::Single,
+        }
     }
 }
 
@@ -118,7 +123,7 @@ mod tests {
     use super::*;
 
     fn enter_ended() -> MPI_Request {
-        enter(State::Ended(End::done()), Raiser::None, Kind::Single).unwrap()
+        enter(RequestState::Ended(End::done()), Raiser::None, RequestKind::Single).unwrap()
     }
 
     fn take_out(handle: MPI_Request) -> bool {

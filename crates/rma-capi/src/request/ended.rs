@@ -27,17 +27,17 @@ const INDEX_BITS: u32 = 9;
 const NUMBER: c_int = 1 << 29;
 const NUMBER_AGE_MASK: u32 = (1 << (29 - INDEX_BITS)) - 1;
 
-static SLOTS: [Slot; 1 << INDEX_BITS] = [const { Slot::new() }; 1 << INDEX_BITS];
+static SLOTS: [EndedSlot; 1 << INDEX_BITS] = [const { EndedSlot::new() }; 1 << INDEX_BITS];
 
 /// The slot to be tried next: the one given back last, or the next one to that taken last.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-pub(crate) struct Slot {
+pub(crate) struct EndedSlot {
     generation: AtomicU32,
     listed: Listed,
 }
 
-impl Slot {
+impl EndedSlot {
     const fn new() -> Self {
         Self { generation: AtomicU32::new(0), listed: Listed::never() }
     }
@@ -108,12 +108,12 @@ pub(crate) fn take_ended() -> Option<MPI_Request> {
 /// Gives a request back, if it is one of these and still in use.
 #[inline(always)]
 pub(crate) fn give_back(request: MPI_Request) {
-    let _is_mine = Slot::of(request).is_some_and(|slot| slot.give_back(request));
+    let _is_mine = EndedSlot::of(request).is_some_and(|slot| slot.give_back(request));
 }
 
 /// A number for a handle: bit 29, twenty bits of the generation, nine of the index.
 pub(crate) fn number(handle: MPI_Request) -> Option<c_int> {
-    Slot::of(handle)?;
+    EndedSlot::of(handle)?;
     let age = generation_of(handle) >> 1 & NUMBER_AGE_MASK;
     Some(NUMBER | (age << INDEX_BITS) as c_int | handle.0 as u32 as c_int)
 }
@@ -129,7 +129,7 @@ pub(crate) fn of_number(of: c_int) -> Option<MPI_Request> {
 #[inline(always)]
 pub(crate) fn try_wait(request: Out<MPI_Request>, status: StatusOut) -> Option<()> {
     let handle = request.value()?;
-    let slot = Slot::of(handle).filter(|_| may_pass())?;
+    let slot = EndedSlot::of(handle).filter(|_| may_pass())?;
     if !slot.give_back(handle) {
         return None;
     }
@@ -168,13 +168,13 @@ fn may_pass() -> bool {
 pub(crate) fn count_of_ended(count: c_int, requests: Out<MPI_Request>) -> Option<usize> {
     let count = usize::try_from(count).ok()?;
     let handles = || (0..count).map(|place| requests.at(place).value());
-    let is_one = |handle| handle == MPI_REQUEST_NULL || Slot::of(handle).is_some();
+    let is_one = |handle| handle == MPI_REQUEST_NULL || EndedSlot::of(handle).is_some();
     // Before there is a number for the call, which those of messages would take a second time.
     if !handles().all(|handle| handle.is_some_and(is_one)) {
         return None;
     }
     let call = next_call();
-    let mut slots = handles().flatten().filter_map(Slot::of);
+    let mut slots = handles().flatten().filter_map(EndedSlot::of);
     (!slots.any(|slot| slot.is_listed_by(call))).then_some(count)
 }
 
@@ -197,19 +197,19 @@ mod tests {
     fn a_handle_is_good_until_it_is_given_back_and_its_number_too() {
         let index = 77;
         let handle = |generation| MPI_Request(bits(generation, index));
-        assert!(Slot::of(handle(0)).is_none() && Slot::of(MPI_REQUEST_NULL).is_none());
+        assert!(EndedSlot::of(handle(0)).is_none() && EndedSlot::of(MPI_REQUEST_NULL).is_none());
         SLOTS[index].generation.store(GENERATION_MASK, Relaxed);
         let (last, first) = (handle(GENERATION_MASK), handle(1));
         let number = number(last).unwrap();
         assert_eq!((of_number(number), super::number(first)), (Some(last), None));
-        let slot = Slot::of(last).unwrap();
+        let slot = EndedSlot::of(last).unwrap();
         assert!(slot.give_back(last) && !slot.give_back(last), "once");
         assert_eq!(SLOTS[index].generation.load(Relaxed), 0, "generations begin again");
-        assert!(Slot::of(last).is_none() && of_number(number).is_none());
+        assert!(EndedSlot::of(last).is_none() && of_number(number).is_none());
         assert_eq!(NEXT.load(Relaxed), index, "what was given back last is taken next");
         let foreign = MPI_Request(first.0 & !(0xff << KIND_SHIFT) | 8 << KIND_SHIFT);
         SLOTS[index].generation.store(1, Relaxed);
-        assert!(Slot::of(first).is_some() && Slot::of(foreign).is_none());
-        assert!(Slot::of(MPI_Request(first.0 + SLOTS.len())).is_none(), "there is no such slot");
+        assert!(EndedSlot::of(first).is_some() && EndedSlot::of(foreign).is_none());
+        assert!(EndedSlot::of(MPI_Request(first.0 + SLOTS.len())).is_none(), "there is no such slot");
     }
 }

@@ -4,7 +4,7 @@
 //! under the engine's lock. Each end calls the function that frees once: the call that takes the request out, or, after
 //! `MPI_Request_free`, whichever of that and `MPI_Grequest_complete` comes last.
 
-use super::object::{Kind, Pending, State, enter_kind, get, remove_generalized};
+use super::object::{Pending, RequestKind, RequestState, enter_kind, get, remove_generalized};
 use super::status::{End, Status};
 use crate::abi::{MPI_Request, MPI_Status};
 use crate::arguments::Opaque;
@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
 /// `MPI_Grequest_query_function`.
 pub(crate) type QueryFunction = unsafe extern "C" fn(Opaque, *mut MPI_Status) -> c_int;
 /// `MPI_Grequest_free_function`.
-pub(crate) type FreeFunction = unsafe extern "C" fn(Opaque) -> c_int;
+pub(crate) type GrequestFreeFunction = unsafe extern "C" fn(Opaque) -> c_int;
 /// `MPI_Grequest_cancel_function`.
 pub(crate) type CancelFunction = unsafe extern "C" fn(Opaque, c_int) -> c_int;
 
 /// What the program has said of a request of its own; a function that is null is not called.
 pub(crate) struct Functions {
     pub(crate) query: Option<QueryFunction>,
-    pub(crate) free: Option<FreeFunction>,
+    pub(crate) free: Option<GrequestFreeFunction>,
     pub(crate) cancel: Option<CancelFunction>,
     pub(crate) extra_state: Opaque,
 }
@@ -76,9 +76,9 @@ impl Generalized {
 }
 
 /// A generalized request in the eyes of calls that wait.
-struct Completion(Arc<Generalized>);
+struct GeneralizedPending(Arc<Generalized>);
 
-impl Pending for Completion {
+impl Pending for GeneralizedPending {
     fn take_end(&mut self) -> Option<End> {
         self.0.is_complete().then(End::done)
     }
@@ -90,8 +90,8 @@ impl Pending for Completion {
 /// `MPI_ERR_NO_MEM` when no handle is left.
 pub(crate) fn begin(functions: Functions) -> Result<MPI_Request> {
     let generalized = Arc::new(Generalized { functions, flags: AtomicU8::new(0) });
-    let pending = Box::new(Completion(Arc::clone(&generalized)));
-    enter_kind(State::Active(pending), Raiser::None, Kind::Generalized(generalized))
+    let pending = Box::new(GeneralizedPending(Arc::clone(&generalized)));
+    enter_kind(RequestState::Active(pending), Raiser::None, RequestKind::Generalized(generalized))
 }
 
 /// The program says that its request has ended.

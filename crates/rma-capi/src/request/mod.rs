@@ -19,7 +19,7 @@ mod wait;
 pub(crate) use cell::REQUESTS;
 pub(crate) use ended::{give_back, take_ended};
 pub(crate) use object::{
-    Numbers, Parts, Pending, Request, Settled, Start, Taken, enter, enter_ended, enter_or_end,
+    Numbers, Parts, Pending, Request, Settled, Settlement, Start, enter, enter_ended, enter_or_end,
     enter_persistent, free, get, next_call,
 };
 pub(crate) use status::{End, Status, StatusOut};

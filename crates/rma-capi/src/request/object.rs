@@ -55,18 +55,18 @@ pub(crate) trait Parts {
 #[derive(Clone, Copy)]
 pub(crate) struct Request {
     handle: MPI_Request,
-    place: Place,
+    place: RequestPlace,
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum RequestPlace {
     /// It had ended as its call returned.
-    Ended(&'static ended::Slot),
+    Ended(&'static ended::EndedSlot),
     Cell(&'static Cell),
 }
 
 /// What becomes of a request whose end the program has been told.
-pub(super) enum Kind {
+pub(super) enum RequestKind {
     /// It is gone.
     Single,
     /// It is inactive, and can be started.
@@ -92,7 +92,7 @@ impl Listed {
     }
 }
 
-pub(super) enum State {
+pub(super) enum RequestState {
     /// A persistent request that is not started: calls treat it as a null one.
     Inactive,
     Active(Box<dyn Pending>),
@@ -105,49 +105,49 @@ static FREED: Mutex<Vec<Box<dyn Pending>>> = Mutex::new(Vec::new());
 impl Request {
     /// Looks at what it is made of; `None` where that is nothing, or nothing any more.
     fn with<T>(self, look: impl FnOnce(&mut Body) -> T) -> Option<T> {
-        let Place::Cell(cell) = self.place else { return None };
+        let RequestPlace::Cell(cell) = self.place else { return None };
         let mut body = cell.body.lock();
         (body.handle == self.handle).then(|| look(&mut body))
     }
 
     /// Settles it, if it has ended.
-    pub(crate) fn take(self) -> Taken {
+    pub(crate) fn take(self) -> Settlement {
         if self.had_ended() {
-            return Taken::Settled(self.settle(End::done()));
+            return Settlement::Settled(self.settle(End::done()));
         }
         // Dropped without the cell's lock.
         let mut removed = None;
         let take = |body: &mut Body| {
             let end = match &mut body.state {
-                State::Active(pending) => match pending.take_end() {
-                    None => return Taken::NotYet,
+                RequestState::Active(pending) => match pending.take_end() {
+                    None => return Settlement::NotYet,
                     Some(end) => end,
                 },
-                State::Ended(end) => std::mem::replace(end, End::done()),
-                State::Inactive => return Taken::NotYet,
+                RequestState::Ended(end) => std::mem::replace(end, End::done()),
+                RequestState::Inactive => return Settlement::NotYet,
             };
-            if let Kind::Generalized(_) = body.kind {
-                body.state = State::Ended(end);
-                return Taken::Generalized;
+            if let RequestKind::Generalized(_) = body.kind {
+                body.state = RequestState::Ended(end);
+                return Settlement::Generalized;
             }
-            Taken::Settled(body.settle(end, &mut removed))
+            Settlement::Settled(body.settle(end, &mut removed))
         };
-        self.with(take).unwrap_or_else(|| Taken::Settled(Settled::gone(End::done())))
+        self.with(take).unwrap_or_else(|| Settlement::Settled(Settled::gone(End::done())))
     }
 
     /// How it ended, if it has. It stays as it is.
     pub(crate) fn look(self) -> Option<End> {
         let look = |body: &mut Body| {
-            if let State::Active(pending) = &mut body.state {
+            if let RequestState::Active(pending) = &mut body.state {
                 let end = pending.take_end()?;
                 if end.is_no_end() {
                     return Some(end);
                 }
-                body.state = State::Ended(end);
+                body.state = RequestState::Ended(end);
             }
             match &body.state {
-                State::Ended(end) => Some(end.clone()),
-                State::Active(_) | State::Inactive => None,
+                RequestState::Ended(end) => Some(end.clone()),
+                RequestState::Active(_) | RequestState::Inactive => None,
             }
         };
         self.with(look).unwrap_or_else(|| Some(End::done()))
@@ -155,20 +155,21 @@ impl Request {
 
     /// Whether there is nothing to wait for.
     pub(crate) fn is_inactive(self) -> bool {
-        let Place::Cell(cell) = self.place else { return false };
-        cell.is_persistent() && self.with(|body| matches!(body.state, State::Inactive)).unwrap_or(false)
+        let RequestPlace::Cell(cell) = self.place else { return false };
+        cell.is_persistent()
+            && self.with(|body| matches!(body.state, RequestState::Inactive)).unwrap_or(false)
     }
 
     /// Whether it had ended as its call returned.
     pub(crate) fn had_ended(self) -> bool {
-        matches!(self.place, Place::Ended(_))
+        matches!(self.place, RequestPlace::Ended(_))
     }
 
     /// Whether a call of this number has found it before; it has now. See [`Listed`].
     pub(crate) fn is_listed_by(self, call: u64) -> bool {
         match self.place {
-            Place::Ended(slot) => slot.is_listed_by(call),
-            Place::Cell(cell) => cell.listed.is_by(call),
+            RequestPlace::Ended(slot) => slot.is_listed_by(call),
+            RequestPlace::Cell(cell) => cell.listed.is_by(call),
         }
     }
 
@@ -183,8 +184,8 @@ impl Request {
 
     fn operation(self) -> Option<Arc<dyn Start>> {
         let of = |body: &mut Body| match &body.kind {
-            Kind::Persistent(operation) => Some(Arc::clone(operation)),
-            Kind::Single | Kind::Generalized(_) => None,
+            RequestKind::Persistent(operation) => Some(Arc::clone(operation)),
+            RequestKind::Single | RequestKind::Generalized(_) => None,
         };
         self.with(of).flatten()
     }
@@ -203,7 +204,7 @@ impl Request {
         }
         // The operation begins under the engine's lock, which threads that wait take before the cell's.
         let pending = operation.start()?;
-        let _ = self.with(|body| body.state = State::Active(pending));
+        let _ = self.with(|body| body.state = RequestState::Active(pending));
         Ok(())
     }
 
@@ -231,7 +232,7 @@ impl Request {
     /// Tells what has to come for its end, unless it has ended.
     pub(crate) fn seek(self, each: &mut dyn FnMut(Sought)) {
         let _ = self.with(|body| {
-            if let State::Active(pending) = &body.state {
+            if let RequestState::Active(pending) = &body.state {
                 pending.seek(each);
             }
         });
@@ -257,12 +258,12 @@ impl Request {
             return generalized.cancel();
         }
         let cancel = |body: &mut Body| match &mut body.state {
-            State::Active(pending) => {
+            RequestState::Active(pending) => {
                 pending.cancel();
                 Ok(())
             }
-            State::Ended(_) => Ok(()),
-            State::Inactive => {
+            RequestState::Ended(_) => Ok(()),
+            RequestState::Inactive => {
                 let cause = "request is persistent and inactive: there is nothing to cancel";
                 Err(Error::new(ErrorClass::Request, "", cause))
             }
@@ -272,8 +273,8 @@ impl Request {
 
     fn functions(self) -> Option<Arc<Generalized>> {
         let of = |body: &mut Body| match &body.kind {
-            Kind::Generalized(generalized) => Some(Arc::clone(generalized)),
-            Kind::Single | Kind::Persistent(_) => None,
+            RequestKind::Generalized(generalized) => Some(Arc::clone(generalized)),
+            RequestKind::Single | RequestKind::Persistent(_) => None,
         };
         self.with(of).flatten()
     }
@@ -289,7 +290,7 @@ impl Request {
 
     /// Takes it out, after it has ended so, or makes it inactive. One that may wait in vain stays as it is.
     pub(crate) fn settle(self, end: End) -> Settled {
-        if let Place::Ended(slot) = self.place {
+        if let RequestPlace::Ended(slot) = self.place {
             // Another thread has given it back, or this one does.
             let _ = slot.give_back(self.handle);
             return Settled::gone(end);
@@ -298,7 +299,7 @@ impl Request {
         let mut removed = None;
         let settled = self.with(|body| body.settle(end, &mut removed));
         let mut settled = settled.unwrap_or_else(|| Settled::gone(End::done()));
-        if let Some(Body { kind: Kind::Generalized(generalized), raiser, .. }) = removed {
+        if let Some(Body { kind: RequestKind::Generalized(generalized), raiser, .. }) = removed {
             settled.end = generalized.freed(generalized.query());
             if settled.end.error.is_some() {
                 settled.raiser = raiser;
@@ -315,11 +316,11 @@ impl Body {
         let handle = match &self.kind {
             // One that may wait in vain stays as it is.
             _ if end.is_no_end() => self.handle,
-            Kind::Persistent(_) => {
-                self.state = State::Inactive;
+            RequestKind::Persistent(_) => {
+                self.state = RequestState::Inactive;
                 self.handle
             }
-            Kind::Single | Kind::Generalized(_) => {
+            RequestKind::Single | RequestKind::Generalized(_) => {
                 *removed = Some(cell::remove(self));
                 MPI_REQUEST_NULL
             }
@@ -329,14 +330,14 @@ impl Body {
 }
 
 /// What a call has found that settles a request if it has ended.
-pub(crate) enum Taken {
+pub(crate) enum Settlement {
     NotYet,
     Settled(Settled),
     /// It has ended. The program's functions are called by [`Request::settle`]: they may call the library, so not while a call waits.
     Generalized,
 }
 
-impl Taken {
+impl Settlement {
     /// What a wait returns.
     pub(crate) fn ended(self) -> Option<Self> {
         if let Self::NotYet = self { None } else { Some(self) }
@@ -376,7 +377,7 @@ impl Settled {
 /// # Errors
 /// `MPI_ERR_NO_MEM` when no handle is left.
 pub(crate) fn enter(pending: Box<dyn Pending>, raiser: Raiser) -> Result<MPI_Request> {
-    enter_kind(State::Active(pending), raiser, Kind::Single)
+    enter_kind(RequestState::Active(pending), raiser, RequestKind::Single)
 }
 
 /// Enters a persistent request, which is inactive.
@@ -384,10 +385,10 @@ pub(crate) fn enter(pending: Box<dyn Pending>, raiser: Raiser) -> Result<MPI_Req
 /// # Errors
 /// As [`enter`].
 pub(crate) fn enter_persistent(operation: impl Start + 'static, raiser: Raiser) -> Result<MPI_Request> {
-    enter_kind(State::Inactive, raiser, Kind::Persistent(Arc::new(operation)))
+    enter_kind(RequestState::Inactive, raiser, RequestKind::Persistent(Arc::new(operation)))
 }
 
-pub(super) fn enter_kind(state: State, raiser: Raiser, kind: Kind) -> Result<MPI_Request> {
+pub(super) fn enter_kind(state: RequestState, raiser: Raiser, kind: RequestKind) -> Result<MPI_Request> {
     cell::enter(state, raiser, kind)
         .ok_or_else(|| Error::new(ErrorClass::NoMem, "", "no handle is left for another request"))
 }
@@ -397,7 +398,8 @@ pub(super) fn enter_kind(state: State, raiser: Raiser, kind: Kind) -> Result<MPI
 /// # Errors
 /// As [`enter`].
 pub(crate) fn enter_ended() -> Result<MPI_Request> {
-    take_ended().map_or_else(|| enter_kind(State::Ended(End::done()), Raiser::None, Kind::Single), Ok)
+    take_ended()
+        .map_or_else(|| enter_kind(RequestState::Ended(End::done()), Raiser::None, RequestKind::Single), Ok)
 }
 
 /// As [`enter`], for what has perhaps ended as its call returned.
@@ -412,11 +414,11 @@ pub(crate) fn enter_or_end<P: Pending + 'static>(mut pending: P, raiser: Raiser)
 /// Takes a request out; answers what was under way.
 fn remove(request: Request) -> Option<Body> {
     match request.place {
-        Place::Ended(slot) => {
+        RequestPlace::Ended(slot) => {
             let _ = slot.give_back(request.handle);
             None
         }
-        Place::Cell(_) => request.with(cell::remove),
+        RequestPlace::Cell(_) => request.with(cell::remove),
     }
 }
 
@@ -444,8 +446,8 @@ impl Numbers {
 /// # Errors
 /// `MPI_ERR_REQUEST` when it is of no request.
 pub(crate) fn get(handle: MPI_Request) -> Result<Request> {
-    let ended = ended::Slot::of(handle).map(Place::Ended);
-    let place = ended.or_else(|| REQUESTS.find(handle).map(Place::Cell));
+    let ended = ended::EndedSlot::of(handle).map(RequestPlace::Ended);
+    let place = ended.or_else(|| REQUESTS.find(handle).map(RequestPlace::Cell));
     place.map(|place| Request { handle, place }).ok_or_else(|| {
         let cause = match handle {
             MPI_REQUEST_NULL => "request is MPI_REQUEST_NULL".to_owned(),
@@ -461,7 +463,7 @@ pub(crate) fn get(handle: MPI_Request) -> Result<Request> {
 /// What that answers.
 pub(crate) fn remove_generalized(request: Request) -> Result<()> {
     match remove(request) {
-        Some(Body { kind: Kind::Generalized(generalized), .. }) => {
+        Some(Body { kind: RequestKind::Generalized(generalized), .. }) => {
             generalized.freed(End::done()).into_result().map(drop)
         }
         _ => Ok(()),
@@ -480,7 +482,7 @@ pub(crate) fn free(request: MPI_Request) -> Result<()> {
     }
     let mut freed = FREED.lock();
     freed.retain_mut(|pending| pending.take_end().is_none());
-    if let Some(Body { state: State::Active(mut pending), .. }) = remove(found)
+    if let Some(Body { state: RequestState::Active(mut pending), .. }) = remove(found)
         && pending.take_end().is_none()
     {
         freed.push(pending);

@@ -16,7 +16,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 /// One control variable: a row of a table, with its default.
-pub(crate) struct Variable {
+pub(crate) struct ControlVariable {
     setting: Setting,
     /// The table's name.
     pub(crate) table: &'static str,
@@ -66,12 +66,12 @@ struct Written {
 static WRITTEN: Mutex<Written> = Mutex::new(Written { values: BTreeMap::new(), is_taken: false });
 
 /// All control variables; an index is a place in this list.
-pub(crate) fn variables() -> &'static [Variable] {
-    static VARIABLES: OnceLock<Vec<Variable>> = OnceLock::new();
+pub(crate) fn variables() -> &'static [ControlVariable] {
+    static VARIABLES: OnceLock<Vec<ControlVariable>> = OnceLock::new();
     VARIABLES.get_or_init(|| {
         let tables = Configuration::default().tables();
         let of = |table: rma::config::Table| {
-            table.settings.into_iter().map(move |setting| Variable { setting, table: table.name })
+            table.settings.into_iter().map(move |setting| ControlVariable { setting, table: table.name })
         };
         tables.into_iter().flat_map(of).collect()
     })
@@ -84,7 +84,7 @@ pub(crate) fn take_settings() -> BTreeMap<&'static str, String> {
     written.values.clone()
 }
 
-impl Variable {
+impl ControlVariable {
     pub(crate) fn name(&self) -> &'static str {
         self.setting.variable.name
     }

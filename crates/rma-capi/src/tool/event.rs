@@ -26,7 +26,7 @@ use std::time::Instant;
 pub(crate) type EventFunction =
     unsafe extern "C" fn(MPI_T_event_instance, MPI_T_event_registration, c_int, Opaque);
 /// `MPI_T_event_free_cb_function`.
-pub(crate) type FreeFunction = unsafe extern "C" fn(MPI_T_event_registration, c_int, Opaque);
+pub(crate) type EventFreeFunction = unsafe extern "C" fn(MPI_T_event_registration, c_int, Opaque);
 /// `MPI_T_event_dropped_cb_function`.
 pub(crate) type DroppedFunction =
     unsafe extern "C" fn(MPI_Count, MPI_T_event_registration, c_int, c_int, Opaque);
@@ -40,7 +40,7 @@ pub(crate) struct Type {
 }
 
 /// Data of an event: two numbers of four bytes, and one of eight.
-type Data = [u8; 16];
+type EventData = [u8; 16];
 
 const WINDOW: (MPI_Datatype, usize) = (MPI_INT, 0);
 const SECOND: (MPI_Datatype, usize) = (MPI_INT, 4);
@@ -120,7 +120,7 @@ struct Instance {
     handle: usize,
     kind: usize,
     timestamp: i64,
-    data: Data,
+    data: EventData,
 }
 
 static REGISTRATIONS: Mutex<Store<Arc<Registration>>> = Mutex::new(Store::new(EVENT));
@@ -194,7 +194,7 @@ impl Registration {
 }
 
 /// Calls the function that is told of the end of a handle.
-pub(crate) fn tell_freed(function: FreeFunction, handle: MPI_T_event_registration, user_data: Opaque) {
+pub(crate) fn tell_freed(function: EventFreeFunction, handle: MPI_T_event_registration, user_data: Opaque) {
     // SAFETY: the tool has given the function for this call, and its word is its own.
     unsafe { function(handle, LEVELS[needed()], user_data) };
 }

@@ -14,7 +14,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 /// One performance variable.
-pub(crate) struct Variable {
+pub(crate) struct PerformanceVariable {
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) class: c_int,
@@ -41,8 +41,8 @@ enum Source {
 }
 
 /// All performance variables; an index is a place in this list.
-pub(crate) fn variables() -> &'static [Variable] {
-    static VARIABLES: OnceLock<Vec<Variable>> = OnceLock::new();
+pub(crate) fn variables() -> &'static [PerformanceVariable] {
+    static VARIABLES: OnceLock<Vec<PerformanceVariable>> = OnceLock::new();
     VARIABLES.get_or_init(|| {
         let mut all = Vec::new();
         for is_of_window in [false, true] {
@@ -54,7 +54,7 @@ pub(crate) fn variables() -> &'static [Variable] {
     })
 }
 
-fn counters(is_of_window: bool, all: &mut Vec<Variable>) {
+fn counters(is_of_window: bool, all: &mut Vec<PerformanceVariable>) {
     for (row, (name, text, _)) in Counters::default().rows().into_iter().enumerate() {
         if !is_of_window || row < Counters::OF_WINDOWS {
             let class = MPI_T_PVAR_CLASS_COUNTER;
@@ -63,7 +63,7 @@ fn counters(is_of_window: bool, all: &mut Vec<Variable>) {
     }
 }
 
-fn elements(is_of_window: bool, all: &mut Vec<Variable>) {
+fn elements(is_of_window: bool, all: &mut Vec<PerformanceVariable>) {
     let (level, mark) = (MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_HIGHWATERMARK);
     let rows: [(&str, c_int, &str, OfElements); 4] = [
         ("ops_in_use", level, "Operation elements in use.", |e| e.ops),
@@ -76,7 +76,7 @@ fn elements(is_of_window: bool, all: &mut Vec<Variable>) {
     }
 }
 
-fn channels(all: &mut Vec<Variable>) {
+fn channels(all: &mut Vec<PerformanceVariable>) {
     let level = MPI_T_PVAR_CLASS_LEVEL;
     all.push(variable(false, "windows", "Windows that have not been freed.", level, Source::Windows));
     let usage: [(&str, &str, OfUsage); 2] = [
@@ -85,7 +85,7 @@ fn channels(all: &mut Vec<Variable>) {
     ];
     for (name, text, read) in usage {
         let source = Source::Channel(read);
-        all.push(Variable { category: "channels", ..variable(false, name, text, level, source) });
+        all.push(PerformanceVariable { category: "channels", ..variable(false, name, text, level, source) });
     }
     let tables = Configuration::default().tables().map(|table| table.name);
     for channel in rma::channels::names() {
@@ -95,16 +95,16 @@ fn channels(all: &mut Vec<Variable>) {
         let row = variable(false, &name, &text, MPI_T_PVAR_CLASS_COUNTER, source);
         // A program's own has no table of variables, and so no category.
         let category = if tables.contains(&channel) { channel } else { "channels" };
-        all.push(Variable { category, ..row });
+        all.push(PerformanceVariable { category, ..row });
     }
 }
 
-fn variable(is_of_window: bool, name: &str, text: &str, class: c_int, source: Source) -> Variable {
+fn variable(is_of_window: bool, name: &str, text: &str, class: c_int, source: Source) -> PerformanceVariable {
     let (prefix, category, of) = match is_of_window {
         false => ("rma_", "engine", ""),
         true => ("rma_win_", "window", " Of one window."),
     };
-    Variable {
+    PerformanceVariable {
         name: format!("{prefix}{name}"),
         text: format!("{text}{of}"),
         class,
@@ -114,7 +114,7 @@ fn variable(is_of_window: bool, name: &str, text: &str, class: c_int, source: So
     }
 }
 
-impl Variable {
+impl PerformanceVariable {
     /// Whether it always runs and cannot be written.
     pub(crate) fn is_continuous(&self) -> bool {
         self.class != MPI_T_PVAR_CLASS_COUNTER

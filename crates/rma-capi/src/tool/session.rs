@@ -1,7 +1,7 @@
 //! Sessions, the handles of performance variables in them, and what these have counted (MPI 5.0 §15.3.7).
 
 use super::answer::{Answer, Fault};
-use super::performance::Variable;
+use super::performance::PerformanceVariable;
 use super::state::Tool;
 use crate::abi::*;
 use std::collections::BTreeMap;
@@ -9,11 +9,11 @@ use std::ffi::c_int;
 
 /// The handles of one user of the interface.
 #[derive(Default)]
-pub(crate) struct Session(BTreeMap<usize, Handle>);
+pub(crate) struct PerformanceSession(BTreeMap<usize, PerformanceHandle>);
 
 /// One performance variable, of one object, for one user.
-pub(crate) struct Handle {
-    variable: &'static Variable,
+pub(crate) struct PerformanceHandle {
+    variable: &'static PerformanceVariable,
     /// The window that it is bound to, if the variable is of windows.
     window: MPI_Win,
     meter: Meter,
@@ -46,7 +46,7 @@ impl Meter {
     }
 }
 
-impl Handle {
+impl PerformanceHandle {
     pub(crate) fn value(&self) -> Answer<u64> {
         let sample = self.variable.sample(self.window)?;
         Ok(if self.variable.is_continuous() { sample } else { self.meter.value(sample) })
@@ -63,21 +63,21 @@ impl Handle {
 }
 
 /// The session of a handle.
-pub(crate) fn session(tool: &mut Tool, session: MPI_T_pvar_session) -> Answer<&mut Session> {
+pub(crate) fn session(tool: &mut Tool, session: MPI_T_pvar_session) -> Answer<&mut PerformanceSession> {
     tool.sessions.get(session.0).ok_or(Fault(MPI_T_ERR_INVALID_SESSION))
 }
 
-impl Session {
+impl PerformanceSession {
     /// Gives a variable the handle of this number.
-    pub(crate) fn bind(&mut self, number: usize, variable: &'static Variable, window: MPI_Win) {
-        self.0.insert(number, Handle { variable, window, meter: Meter::default() });
+    pub(crate) fn bind(&mut self, number: usize, variable: &'static PerformanceVariable, window: MPI_Win) {
+        self.0.insert(number, PerformanceHandle { variable, window, meter: Meter::default() });
     }
 
     pub(crate) fn free(&mut self, handle: MPI_T_pvar_handle) -> Answer {
         self.0.remove(&handle.0).map(drop).ok_or(Fault(MPI_T_ERR_INVALID_HANDLE))
     }
 
-    pub(crate) fn find(&mut self, handle: MPI_T_pvar_handle) -> Answer<&mut Handle> {
+    pub(crate) fn find(&mut self, handle: MPI_T_pvar_handle) -> Answer<&mut PerformanceHandle> {
         self.0.get_mut(&handle.0).ok_or(Fault(MPI_T_ERR_INVALID_HANDLE))
     }
 

@@ -1,7 +1,7 @@
 //! Whether the interface is in use, the handles that are out, and the frame of its calls.
 
 use super::answer::{Answer, Fault};
-use super::session::Session;
+use super::session::PerformanceSession;
 use crate::abi::*;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub(crate) struct Tool {
     pub(crate) users: u64,
     /// Handles of control variables: the index of the variable.
     pub(crate) cvars: Store<usize>,
-    pub(crate) sessions: Store<Session>,
+    pub(crate) sessions: Store<PerformanceSession>,
     /// The next number of a handle of a performance variable, whose session has it.
     pub(crate) pvar_handles: u64,
 }

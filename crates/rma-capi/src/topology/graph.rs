@@ -13,7 +13,7 @@ pub(crate) struct Graph {
 
 /// A rank's edges in one direction, and their weights.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Side {
+pub(crate) struct DirectedEdges {
     pub(crate) ranks: Vec<c_int>,
     pub(crate) weights: Vec<c_int>,
 }
@@ -21,8 +21,8 @@ pub(crate) struct Side {
 /// A rank's part of a distributed graph.
 #[derive(Debug)]
 pub(crate) struct Distributed {
-    pub(crate) sources: Side,
-    pub(crate) destinations: Side,
+    pub(crate) sources: DirectedEdges,
+    pub(crate) destinations: DirectedEdges,
     pub(crate) is_weighted: bool,
 }
 
@@ -82,7 +82,7 @@ impl Graph {
     }
 }
 
-impl Side {
+impl DirectedEdges {
     /// The edges to these ranks of `size`; without weights, all weigh 1.
     ///
     /// # Errors

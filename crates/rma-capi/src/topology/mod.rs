@@ -9,7 +9,7 @@ mod reorder;
 
 pub(crate) use cartesian::Cartesian;
 pub(crate) use dims::balance;
-pub(crate) use graph::{Distributed, Graph, Side};
+pub(crate) use graph::{DirectedEdges, Distributed, Graph};
 pub(crate) use neighborhood::{Neighborhood, Topology};
 pub(crate) use partition::by_edges;
 pub(crate) use reorder::{by_node, is_parted};

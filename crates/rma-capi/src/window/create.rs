@@ -23,7 +23,7 @@ pub(crate) fn create(
         win.check("win")?;
         let memory = base.exposed("base", size("size", len)?)?;
         let spec = WindowSpec::Create { memory, unit: unit(disp_unit)? };
-        Ok(Wish { spec, hints: hints(info)?, base: base.address() })
+        Ok(WindowWish { spec, hints: hints(info)?, base: base.address() })
     };
     make(process, comm, wish(), Vec::new()).and_then(|made| win.set("win", made.1))
 }
@@ -41,7 +41,7 @@ pub(crate) fn allocate(
         win.check("win")?;
         baseptr.check("baseptr")?;
         let hints = hints(info)?;
-        Ok(Wish { spec: spec(&hints)?, hints, base: 0 })
+        Ok(WindowWish { spec: spec(&hints)?, hints, base: 0 })
     };
     let (base, handle) = make(process, comm, wish(), Vec::new())?;
     baseptr.set("baseptr", base as *mut c_void)?;
@@ -49,7 +49,7 @@ pub(crate) fn allocate(
 }
 
 /// What a rank asks for.
-pub(crate) struct Wish {
+pub(crate) struct WindowWish {
     pub(crate) spec: WindowSpec,
     pub(crate) hints: Hints,
     /// The address of memory that the program brings along.
@@ -61,13 +61,13 @@ pub(crate) struct Wish {
 pub(crate) fn make(
     process: &'static Process,
     comm: MPI_Comm,
-    wish: Result<Wish>,
+    wish: Result<WindowWish>,
     memory_of: Vec<Window>,
 ) -> Result<(usize, MPI_Win)> {
     let comm = process.comm(comm)?;
     let (engine, group) = (comm.intra()?.engine(), comm.inner.group());
     let prepared = comm.inner.runtime().prepare_window();
-    let Wish { spec, hints, base } = match prepared.and(wish) {
+    let WindowWish { spec, hints, base } = match prepared.and(wish) {
         Ok(wish) => wish,
         Err(fault) => return Err(engine.refuse_window(group, fault)),
     };

@@ -24,28 +24,28 @@ const PLACES: usize = 1 << 15;
 const NO_HANDLE: usize = 0;
 
 /// The place of the lowest index is the first: index 0 has none.
-static CACHE: [Place; PLACES] = [const { Place::empty() }; PLACES];
+static CACHE: [WindowPlace; PLACES] = [const { WindowPlace::empty() }; PLACES];
 
 /// How many of the first places may have a handle.
 static USED: AtomicU32 = AtomicU32::new(0);
 
 /// A window's place: as long as a cache line, and on one, so that a call reads one.
 #[repr(align(64))]
-struct Place {
+struct WindowPlace {
     handle: AtomicUsize,
     /// Changed only while there is no handle.
     path: UnsafeCell<MaybeUninit<DirectPath<'static>>>,
 }
 
-const _: () = assert!(size_of::<Place>() == 64);
+const _: () = assert!(size_of::<WindowPlace>() == 64);
 
 // SAFETY: the path is written only by the thread that enters or removes the window, under no handle; it is
 // read by threads that have found the handle, which the release and the acquire of `handle` order behind the
 // writing. That no thread uses a handle while another one frees its window is the program's duty (MPI 5.0
 // §12.2.6).
-unsafe impl Sync for Place {}
+unsafe impl Sync for WindowPlace {}
 
-impl Place {
+impl WindowPlace {
     const fn empty() -> Self {
         Self { handle: AtomicUsize::new(NO_HANDLE), path: UnsafeCell::new(MaybeUninit::uninit()) }
     }
@@ -97,6 +97,6 @@ pub(crate) fn close() {
 }
 
 #[inline(always)]
-fn place_of(handle: MPI_Win) -> Option<&'static Place> {
+fn place_of(handle: MPI_Win) -> Option<&'static WindowPlace> {
     CACHE.get((handle.bits() as u32).wrapping_sub(FIRST_INDEX) as usize)
 }

@@ -71,13 +71,13 @@ impl<C: Wide> Target<C> {
 
 /// One side of a call, with its datatype.
 #[derive(Clone, Copy)]
-pub(super) struct Elements<'t> {
+pub(super) struct SideElements<'t> {
     pub(super) address: Memory,
     pub(super) count: u64,
     pub(super) datatype: &'t Datatype,
 }
 
-impl<'t> Elements<'t> {
+impl<'t> SideElements<'t> {
     /// `names` are the arguments'. The address does not matter when nothing is done with it. Inlined, as all that makes sides: moved,
     /// they would be read in other pieces than they were just written in.
     #[inline(always)]
@@ -136,8 +136,8 @@ impl<'t> Elements<'t> {
 /// Both sides of a call with their datatypes, and where its target is.
 #[derive(Clone, Copy)]
 pub(crate) struct Sides<'t> {
-    pub(super) here: Elements<'t>,
-    there: Elements<'t>,
+    pub(super) here: SideElements<'t>,
+    there: SideElements<'t>,
     pub(crate) rank: Rank,
     disp: Disp,
 }
@@ -150,7 +150,7 @@ pub(crate) fn with_sides<C: Wide, R>(
     target: &Target<C>,
     run: impl FnOnce(Sides<'_>) -> Result<R>,
 ) -> Result<Option<R>> {
-    let (here, there) = (Elements::of_origin(origin, target)?, Elements::at_target(target)?);
+    let (here, there) = (SideElements::of_origin(origin, target)?, SideElements::at_target(target)?);
     let mut own = None;
     Sides::new(window, here, there, target, &mut own)?.map(run).transpose()
 }
@@ -160,8 +160,8 @@ impl<'t> Sides<'t> {
     #[inline(always)]
     pub(super) fn new<C: Wide>(
         window: &Win,
-        here: Elements<'t>,
-        there: Elements<'t>,
+        here: SideElements<'t>,
+        there: SideElements<'t>,
         target: &Target<C>,
         own: &'t mut Option<Datatype>,
     ) -> Result<Option<Self>> {

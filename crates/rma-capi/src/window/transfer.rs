@@ -7,7 +7,7 @@
 //! standard says of the buffers of a call, and so the contract of [`Memory`].
 
 use super::object::{self, Win};
-use super::sides::Elements;
+use super::sides::SideElements;
 pub(crate) use super::sides::{ORIGIN_AND_RESULT, Origin, Sides, Target, with_sides};
 use crate::abi::*;
 use crate::arguments::{Memory, Wide};
@@ -224,8 +224,8 @@ pub(crate) fn with_result<C: Wide, R>(
     run: impl FnOnce(&Sides<'_>, ReduceOp, Destination<'_>) -> Result<R>,
 ) -> Result<Option<R>> {
     let op = predefined(handle)?;
-    let there = Elements::at_target(target)?;
-    let back = Elements::of_result(result, target)?;
+    let there = SideElements::at_target(target)?;
+    let back = SideElements::of_result(result, target)?;
     let here = here_of_accumulate(origin, target, &back, &there, op)?;
     let mut own = None;
     let Some(sides) = Sides::new(window, here, there, target, &mut own)? else { return Ok(None) };
@@ -238,13 +238,13 @@ pub(crate) fn with_result<C: Wide, R>(
 fn here_of_accumulate<'t, C: Wide>(
     origin: &Origin<C>,
     target: &Target<C>,
-    back: &Elements<'t>,
-    there: &Elements<'t>,
+    back: &SideElements<'t>,
+    there: &SideElements<'t>,
     op: ReduceOp,
-) -> Result<Elements<'t>> {
+) -> Result<SideElements<'t>> {
     match op {
-        ReduceOp::NoOp => Ok(Elements { datatype: there.datatype, count: 0, ..*back }),
-        _ => Elements::of_origin(origin, target),
+        ReduceOp::NoOp => Ok(SideElements { datatype: there.datatype, count: 0, ..*back }),
+        _ => SideElements::of_origin(origin, target),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::abi::*;
 use crate::arguments::{In, Memory};
 use crate::collective::Data;
-use crate::collective::begin::{self, Call, Side};
+use crate::collective::begin::{self, BlockSide, Call};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use std::ffi::c_int;
@@ -25,9 +25,10 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Gather", process, comm)?;
-        let recv =
-            call.at_root(root, || Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size()))?;
-        begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv, root)?.wait()
+        let recv = call.at_root(root, || {
+            BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())
+        })?;
+        begin::gather(call, BlockSide::new(sendbuf, sendcount, sendtype), recv, root)?.wait()
     }
 
     /// `MPI_Gatherv` (§6.5).
@@ -40,7 +41,7 @@ forms! {
         let recv = call.at_root(root, || {
             Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())
         })?;
-        begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv, root)?.wait()
+        begin::gather(call, BlockSide::new(sendbuf, sendcount, sendtype), recv, root)?.wait()
     }
 
     /// `MPI_Scatter` (§6.6).
@@ -50,9 +51,10 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Scatter", process, comm)?;
-        let send =
-            call.at_root(root, || Side::new(sendbuf, sendcount, sendtype).blocks("sendbuf", call.size()))?;
-        begin::scatter(call, send, Side::new(recvbuf, recvcount, recvtype), root)?.wait()
+        let send = call.at_root(root, || {
+            BlockSide::new(sendbuf, sendcount, sendtype).blocks("sendbuf", call.size())
+        })?;
+        begin::scatter(call, send, BlockSide::new(recvbuf, recvcount, recvtype), root)?.wait()
     }
 
     /// `MPI_Scatterv` (§6.6).
@@ -65,7 +67,7 @@ forms! {
         let send = call.at_root(root, || {
             Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size())
         })?;
-        begin::scatter(call, send, Side::new(recvbuf, recvcount, recvtype), root)?.wait()
+        begin::scatter(call, send, BlockSide::new(recvbuf, recvcount, recvtype), root)?.wait()
     }
 
     /// `MPI_Allgather` (§6.7).
@@ -75,8 +77,8 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Allgather", process, comm)?;
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
-        begin::all_gather(call, Side::new(sendbuf, sendcount, sendtype), recv)?.wait()
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
+        begin::all_gather(call, BlockSide::new(sendbuf, sendcount, sendtype), recv)?.wait()
     }
 
     /// `MPI_Allgatherv` (§6.7).
@@ -87,7 +89,7 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Allgatherv", process, comm)?;
         let recv = Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())?;
-        begin::all_gather(call, Side::new(sendbuf, sendcount, sendtype), recv)?.wait()
+        begin::all_gather(call, BlockSide::new(sendbuf, sendcount, sendtype), recv)?.wait()
     }
 
     /// `MPI_Alltoall` (§6.8).
@@ -98,9 +100,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Alltoall", process, comm)?;
         let send = begin::unless_in_place(sendbuf, || {
-            Side::new(sendbuf, sendcount, sendtype).blocks("sendbuf", call.size())
+            BlockSide::new(sendbuf, sendcount, sendtype).blocks("sendbuf", call.size())
         })?;
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
         begin::even_all_to_all(call, send, recv)?.wait()
     }
 

@@ -2,7 +2,7 @@
 
 use crate::abi::*;
 use crate::arguments::{Memory, Out};
-use crate::collective::begin::{self, Call, Side, Started};
+use crate::collective::begin::{self, BlockSide, Call, Started};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use rma::Result;
@@ -37,8 +37,8 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Igather", process, comm)?;
-        let send = Side::new(sendbuf, sendcount, sendtype);
-        let recv = Side::new(recvbuf, recvcount, recvtype);
+        let send = BlockSide::new(sendbuf, sendcount, sendtype);
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype);
         let recv = call.at_root(root, || recv.blocks("recvbuf", call.size()))?;
         start(begin::gather(call, send, recv, root), request)
     }
@@ -52,9 +52,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Iscatter", process, comm)?;
-        let send = Side::new(sendbuf, sendcount, sendtype);
+        let send = BlockSide::new(sendbuf, sendcount, sendtype);
         let send = call.at_root(root, || send.blocks("sendbuf", call.size()))?;
-        let recv = Side::new(recvbuf, recvcount, recvtype);
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype);
         start(begin::scatter(call, send, recv, root), request)
     }
 
@@ -66,8 +66,8 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Iallgather", process, comm)?;
-        let send = Side::new(sendbuf, sendcount, sendtype);
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
+        let send = BlockSide::new(sendbuf, sendcount, sendtype);
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
         start(begin::all_gather(call, send, recv), request)
     }
 
@@ -79,9 +79,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Ialltoall", process, comm)?;
-        let send = Side::new(sendbuf, sendcount, sendtype);
+        let send = BlockSide::new(sendbuf, sendcount, sendtype);
         let send = begin::unless_in_place(sendbuf, || send.blocks("sendbuf", call.size()))?;
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
         start(begin::even_all_to_all(call, send, recv), request)
     }
 
@@ -93,7 +93,7 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Ireduce", process, comm)?;
-        start(begin::reduce(call, sendbuf, Side::new(recvbuf, count, datatype), op, root), request)
+        start(begin::reduce(call, sendbuf, BlockSide::new(recvbuf, count, datatype), op, root), request)
     }
 
     /// `MPI_Iallreduce` (§6.12.8).
@@ -104,7 +104,7 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Iallreduce", process, comm)?;
-        start(begin::allreduce(call, sendbuf, Side::new(recvbuf, count, datatype), op), request)
+        start(begin::allreduce(call, sendbuf, BlockSide::new(recvbuf, count, datatype), op), request)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::nonblocking::start;
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out};
-use crate::collective::begin::{self, Call, ScanKind, Side};
+use crate::collective::begin::{self, BlockSide, Call, ScanKind};
 use crate::entry::forms;
 use crate::errors::Raiser;
 
@@ -41,7 +41,7 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Iscan", process, comm)?;
         start(
-            begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Inclusive),
+            begin::scan(call, sendbuf, BlockSide::new(recvbuf, count, datatype), op, ScanKind::Inclusive),
             request,
         )
     }
@@ -55,7 +55,7 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Iexscan", process, comm)?;
         start(
-            begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Exclusive),
+            begin::scan(call, sendbuf, BlockSide::new(recvbuf, count, datatype), op, ScanKind::Exclusive),
             request,
         )
     }

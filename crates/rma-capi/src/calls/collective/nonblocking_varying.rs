@@ -4,7 +4,7 @@ use super::nonblocking::start;
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out};
 use crate::collective::Data;
-use crate::collective::begin::{self, Call, Side};
+use crate::collective::begin::{self, BlockSide, Call};
 use crate::entry::forms;
 use crate::errors::Raiser;
 use std::ffi::c_int;
@@ -21,7 +21,7 @@ forms! {
         let recv = call.at_root(root, || {
             Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())
         })?;
-        start(begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv, root), request)
+        start(begin::gather(call, BlockSide::new(sendbuf, sendcount, sendtype), recv, root), request)
     }
 
     /// `MPI_Iscatterv` (§6.12.4).
@@ -35,7 +35,7 @@ forms! {
         let send = call.at_root(root, || {
             Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size())
         })?;
-        start(begin::scatter(call, send, Side::new(recvbuf, recvcount, recvtype), root), request)
+        start(begin::scatter(call, send, BlockSide::new(recvbuf, recvcount, recvtype), root), request)
     }
 
     /// `MPI_Iallgatherv` (§6.12.5).
@@ -47,7 +47,7 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Iallgatherv", process, comm)?;
         let recv = Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())?;
-        start(begin::all_gather(call, Side::new(sendbuf, sendcount, sendtype), recv), request)
+        start(begin::all_gather(call, BlockSide::new(sendbuf, sendcount, sendtype), recv), request)
     }
 
     /// `MPI_Ialltoallv` (§6.12.6).

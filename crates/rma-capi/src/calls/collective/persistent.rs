@@ -3,8 +3,8 @@
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out};
 use crate::collective::Data;
-use crate::collective::begin::{self, Call, Side};
-use crate::collective::persistent::{Kept, init};
+use crate::collective::begin::{self, BlockSide, Call};
+use crate::collective::persistent::{Uses, init};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
 use std::ffi::c_int;
@@ -15,7 +15,7 @@ entry! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Barrier_init", process, comm)?;
-        init(call, Kept::types(&[]), info, request, |call, _| begin::barrier(call))
+        init(call, Uses::types(&[]), info, request, |call, _| begin::barrier(call))
     }
 }
 
@@ -29,7 +29,7 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Bcast_init", process, comm)?;
         call.check_root(root)?;
-        let kept = Kept::types(&[datatype]);
+        let kept = Uses::types(&[datatype]);
         init(call, kept, info, request, move |call, _| begin::broadcast(call, buffer, count, datatype, root))
     }
 
@@ -41,11 +41,11 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Gather_init", process, comm)?;
-        let send = Side::new(sendbuf, sendcount, sendtype);
-        let recv = Side::new(recvbuf, recvcount, recvtype);
+        let send = BlockSide::new(sendbuf, sendcount, sendtype);
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype);
         let recv = call.at_root(root, || recv.blocks("recvbuf", call.size()))?;
         call.check_root(root)?;
-        let kept = Kept::types(&[sendtype, recvtype]);
+        let kept = Uses::types(&[sendtype, recvtype]);
         init(call, kept, info, request, move |call, _| begin::gather(call, send, recv.clone(), root))
     }
 
@@ -57,11 +57,11 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Scatter_init", process, comm)?;
-        let send = Side::new(sendbuf, sendcount, sendtype);
+        let send = BlockSide::new(sendbuf, sendcount, sendtype);
         let send = call.at_root(root, || send.blocks("sendbuf", call.size()))?;
-        let recv = Side::new(recvbuf, recvcount, recvtype);
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype);
         call.check_root(root)?;
-        let kept = Kept::types(&[sendtype, recvtype]);
+        let kept = Uses::types(&[sendtype, recvtype]);
         init(call, kept, info, request, move |call, _| begin::scatter(call, send.clone(), recv, root))
     }
 
@@ -73,9 +73,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Allgather_init", process, comm)?;
-        let send = Side::new(sendbuf, sendcount, sendtype);
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
-        let kept = Kept::types(&[sendtype, recvtype]);
+        let send = BlockSide::new(sendbuf, sendcount, sendtype);
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
+        let kept = Uses::types(&[sendtype, recvtype]);
         init(call, kept, info, request, move |call, _| begin::all_gather(call, send, recv.clone()))
     }
 
@@ -87,10 +87,10 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Alltoall_init", process, comm)?;
-        let send = Side::new(sendbuf, sendcount, sendtype);
+        let send = BlockSide::new(sendbuf, sendcount, sendtype);
         let send = begin::unless_in_place(sendbuf, || send.blocks("sendbuf", call.size()))?;
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
-        let kept = Kept::types(&[sendtype, recvtype]);
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", call.size())?;
+        let kept = Uses::types(&[sendtype, recvtype]);
         init(call, kept, info, request, move |call, _| {
             begin::even_all_to_all(call, send.clone(), recv.clone())
         })
@@ -109,9 +109,9 @@ forms! {
             Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())
         })?;
         call.check_root(root)?;
-        let kept = Kept::types(&[sendtype, recvtype]);
+        let kept = Uses::types(&[sendtype, recvtype]);
         init(call, kept, info, request, move |call, _| {
-            begin::gather(call, Side::new(sendbuf, sendcount, sendtype), recv.clone(), root)
+            begin::gather(call, BlockSide::new(sendbuf, sendcount, sendtype), recv.clone(), root)
         })
     }
 
@@ -128,9 +128,9 @@ forms! {
             Data::varying("sendbuf", sendbuf, sendcounts, displs, sendtype, call.size())
         })?;
         call.check_root(root)?;
-        let kept = Kept::types(&[sendtype, recvtype]);
+        let kept = Uses::types(&[sendtype, recvtype]);
         init(call, kept, info, request, move |call, _| {
-            begin::scatter(call, send.clone(), Side::new(recvbuf, recvcount, recvtype), root)
+            begin::scatter(call, send.clone(), BlockSide::new(recvbuf, recvcount, recvtype), root)
         })
     }
 
@@ -143,9 +143,9 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Allgatherv_init", process, comm)?;
         let recv = Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, call.size())?;
-        let kept = Kept::types(&[sendtype, recvtype]);
+        let kept = Uses::types(&[sendtype, recvtype]);
         init(call, kept, info, request, move |call, _| {
-            begin::all_gather(call, Side::new(sendbuf, sendcount, sendtype), recv.clone())
+            begin::all_gather(call, BlockSide::new(sendbuf, sendcount, sendtype), recv.clone())
         })
     }
 
@@ -162,7 +162,7 @@ forms! {
             Data::varying("sendbuf", sendbuf, sendcounts, sdispls, sendtype, call.size())
         })?;
         let recv = Data::varying("recvbuf", recvbuf, recvcounts, rdispls, recvtype, call.size())?;
-        let kept = Kept::types(&[sendtype, recvtype]);
+        let kept = Uses::types(&[sendtype, recvtype]);
         init(call, kept, info, request, move |call, _| begin::all_to_all(call, send.clone(), recv.clone()))
     }
 
@@ -179,7 +179,7 @@ forms! {
             Data::of_types("sendbuf", sendbuf, sendcounts, sdispls, sendtypes, call.size())
         })?;
         let recv = Data::of_types("recvbuf", recvbuf, recvcounts, rdispls, recvtypes, call.size())?;
-        let kept = Kept::types(&[]);
+        let kept = Uses::types(&[]);
         init(call, kept, info, request, move |call, _| begin::all_to_all(call, send.clone(), recv.clone()))
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out};
-use crate::collective::begin::{self, Call, ScanKind, Side};
-use crate::collective::persistent::{Kept, init};
+use crate::collective::begin::{self, BlockSide, Call, ScanKind};
+use crate::collective::persistent::{Uses, init};
 use crate::entry::forms;
 use crate::errors::Raiser;
 use std::ffi::c_int;
@@ -18,9 +18,9 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Reduce_init", process, comm)?;
         call.check_root(root)?;
-        let kept = Kept::reduction(op, datatype)?;
+        let kept = Uses::reduction(op, datatype)?;
         init(call, kept, info, request, move |call, kept| {
-            begin::reduce(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op(), root)
+            begin::reduce(call, sendbuf, BlockSide::new(recvbuf, count, datatype), kept.op(), root)
         })
     }
 
@@ -32,9 +32,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Allreduce_init", process, comm)?;
-        let kept = Kept::reduction(op, datatype)?;
+        let kept = Uses::reduction(op, datatype)?;
         init(call, kept, info, request, move |call, kept| {
-            begin::allreduce(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op())
+            begin::allreduce(call, sendbuf, BlockSide::new(recvbuf, count, datatype), kept.op())
         })
     }
 
@@ -47,7 +47,7 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Reduce_scatter_block_init", process, comm)?;
         let counts = vec![recvcount; call.own_size()];
-        let kept = Kept::reduction(op, datatype)?;
+        let kept = Uses::reduction(op, datatype)?;
         init(call, kept, info, request, move |call, kept| {
             begin::reduce_scatter(call, sendbuf, recvbuf, &counts, datatype, kept.op())
         })
@@ -62,7 +62,7 @@ forms! {
         request.check("request")?;
         let call = Call::new("MPI_Reduce_scatter_init", process, comm)?;
         let counts = begin::counts(call, recvcounts)?;
-        let kept = Kept::reduction(op, datatype)?;
+        let kept = Uses::reduction(op, datatype)?;
         init(call, kept, info, request, move |call, kept| {
             begin::reduce_scatter(call, sendbuf, recvbuf, &counts, datatype, kept.op())
         })
@@ -76,9 +76,10 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Scan_init", process, comm)?;
-        let kept = Kept::reduction(op, datatype)?;
+        let kept = Uses::reduction(op, datatype)?;
         init(call, kept, info, request, move |call, kept| {
-            begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op(), ScanKind::Inclusive)
+            let recv = BlockSide::new(recvbuf, count, datatype);
+            begin::scan(call, sendbuf, recv, kept.op(), ScanKind::Inclusive)
         })
     }
 
@@ -90,9 +91,10 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let call = Call::new("MPI_Exscan_init", process, comm)?;
-        let kept = Kept::reduction(op, datatype)?;
+        let kept = Uses::reduction(op, datatype)?;
         init(call, kept, info, request, move |call, kept| {
-            begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), kept.op(), ScanKind::Exclusive)
+            let recv = BlockSide::new(recvbuf, count, datatype);
+            begin::scan(call, sendbuf, recv, kept.op(), ScanKind::Exclusive)
         })
     }
 }

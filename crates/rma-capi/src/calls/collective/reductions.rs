@@ -2,7 +2,7 @@
 
 use crate::abi::*;
 use crate::arguments::{In, Memory};
-use crate::collective::begin::{self, Call, ScanKind, Side};
+use crate::collective::begin::{self, BlockSide, Call, ScanKind};
 use crate::entry::forms;
 use crate::errors::Raiser;
 use std::ffi::c_int;
@@ -15,7 +15,7 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Reduce", process, comm)?;
-        begin::reduce(call, sendbuf, Side::new(recvbuf, count, datatype), op, root)?.wait()
+        begin::reduce(call, sendbuf, BlockSide::new(recvbuf, count, datatype), op, root)?.wait()
     }
 
     /// `MPI_Allreduce` (§6.9.6).
@@ -24,7 +24,7 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Allreduce", process, comm)?;
-        begin::allreduce(call, sendbuf, Side::new(recvbuf, count, datatype), op)?.wait()
+        begin::allreduce(call, sendbuf, BlockSide::new(recvbuf, count, datatype), op)?.wait()
     }
 
     /// `MPI_Reduce_scatter` (§6.10.2).
@@ -55,7 +55,7 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Scan", process, comm)?;
-        begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Inclusive)?.wait()
+        begin::scan(call, sendbuf, BlockSide::new(recvbuf, count, datatype), op, ScanKind::Inclusive)?.wait()
     }
 
     /// `MPI_Exscan` (§6.11.2).
@@ -64,6 +64,6 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         let call = Call::blocking("MPI_Exscan", process, comm)?;
-        begin::scan(call, sendbuf, Side::new(recvbuf, count, datatype), op, ScanKind::Exclusive)?.wait()
+        begin::scan(call, sendbuf, BlockSide::new(recvbuf, count, datatype), op, ScanKind::Exclusive)?.wait()
     }
 }

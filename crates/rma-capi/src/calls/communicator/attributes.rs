@@ -2,7 +2,7 @@
 
 use crate::abi::*;
 use crate::arguments::{Opaque, Out};
-use crate::attributes::{CopyFunction, DeleteFunction, Kind, create, free};
+use crate::attributes::{CopyFunction, DeleteFunction, OwnerKind, create, free};
 use crate::communicator::{TAG_UB, owner};
 use crate::entry::entry;
 use crate::errors::{Raiser, last_used_code};
@@ -18,12 +18,12 @@ entry! {
         comm_keyval: Out<c_int>,
         extra_state: Opaque,
     ) raises Raiser::None; |_| {
-        create(Kind::Comm, comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
+        create(OwnerKind::Comm, comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
     }
 
     /// `MPI_Comm_free_keyval`.
     fn MPI_Comm_free_keyval(comm_keyval: Out<c_int>) raises Raiser::None; |_| {
-        free(Kind::Comm, comm_keyval)
+        free(OwnerKind::Comm, comm_keyval)
     }
 
     /// `MPI_Comm_get_attr`.
@@ -62,7 +62,7 @@ pub(in crate::calls) fn get(
     let attributes = &process.comm(comm)?.attributes;
     let found = match predefined(process, keyval) {
         Some(value) => Some(value),
-        None => attributes.get(Kind::Comm, keyval)?,
+        None => attributes.get(OwnerKind::Comm, keyval)?,
     };
     flag.check("flag")?;
     if let Some(value) = found {

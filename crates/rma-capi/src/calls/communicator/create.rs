@@ -6,7 +6,7 @@ use crate::arguments::{Out, negative};
 use crate::communicator::{COMMS, Comm, Hints, disown, owner};
 use crate::entry::entry;
 use crate::errors::Raiser;
-use crate::message::buffered::{Flush, Owner};
+use crate::message::buffered::{BufferOwner, Flush};
 use crate::process::Process;
 use crate::request::wait_for;
 use crate::{group, info};
@@ -119,7 +119,7 @@ entry! {
     fn MPI_Comm_disconnect(comm: Out<MPI_Comm>) raises Raiser::comm_at(comm); |process| {
         let handle = comm.current().one("comm")?;
         process.comm(handle)?;
-        wait_for(process, &mut Flush(Owner::Comm(handle)), None)?;
+        wait_for(process, &mut Flush(BufferOwner::Comm(handle)), None)?;
         free(process, comm)
     }
 }

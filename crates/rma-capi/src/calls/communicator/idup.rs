@@ -58,21 +58,21 @@ fn duplicate(
         Some(inter) => drop(inter.begin_duplicate_for_others()),
     })?;
     let under_way = match &old.inter {
-        None => UnderWay::Intra(old.inner.begin_duplicate()),
-        Some(inter) => UnderWay::Inter(Arc::clone(&old.inner), inter.begin_duplicate()),
+        None => Duplication::Intra(old.inner.begin_duplicate()),
+        Some(inter) => Duplication::Inter(Arc::clone(&old.inner), inter.begin_duplicate()),
     };
     let duplicate = Duplicate { under_way, offspring: Some(offspring), newcomm };
     request.set("request", enter(Box::new(duplicate), old.raiser(comm))?)
 }
 
 struct Duplicate {
-    under_way: UnderWay,
+    under_way: Duplication,
     /// Until it has ended.
     offspring: Option<Offspring>,
     newcomm: Out<MPI_Comm>,
 }
 
-enum UnderWay {
+enum Duplication {
     Intra(CollectiveRequest<Communicator>),
     /// With the communicator of the local group.
     Inter(Arc<Communicator>, CollectiveRequest<Intercommunicator>),
@@ -94,8 +94,8 @@ impl Duplicate {
 impl Pending for Duplicate {
     fn take_end(&mut self) -> Option<End> {
         let made = match &mut self.under_way {
-            UnderWay::Intra(request) => request.take()?.map(|comm| (Arc::new(comm), None)),
-            UnderWay::Inter(local, request) => {
+            Duplication::Intra(request) => request.take()?.map(|comm| (Arc::new(comm), None)),
+            Duplication::Inter(local, request) => {
                 request.take()?.map(|inter| (Arc::clone(local), Some(Arc::new(inter))))
             }
         };

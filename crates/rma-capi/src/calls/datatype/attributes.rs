@@ -2,7 +2,7 @@
 
 use crate::abi::*;
 use crate::arguments::{Opaque, Out};
-use crate::attributes::{CopyFunction, DeleteFunction, Kind, create, free};
+use crate::attributes::{CopyFunction, DeleteFunction, OwnerKind, create, free};
 use crate::datatype::attributes::{of, owner};
 use crate::entry::entry;
 use crate::errors::Raiser;
@@ -16,7 +16,7 @@ entry! {
         attribute_val: Out<Opaque>,
         flag: Out<c_int>,
     ) raises Raiser::None; |_| {
-        let value = of(datatype)?.get(Kind::Type, type_keyval)?;
+        let value = of(datatype)?.get(OwnerKind::Type, type_keyval)?;
         flag.set("flag", value.is_some().into())?;
         value.map_or(Ok(()), |value| attribute_val.set("attribute_val", value))
     }
@@ -40,11 +40,11 @@ entry! {
         type_keyval: Out<c_int>,
         extra_state: Opaque,
     ) raises Raiser::None; |_| {
-        create(Kind::Type, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state)
+        create(OwnerKind::Type, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state)
     }
 
     /// `MPI_Type_free_keyval` (§7.7.4).
     fn MPI_Type_free_keyval(type_keyval: Out<c_int>) raises Raiser::None; |_| {
-        free(Kind::Type, type_keyval)
+        free(OwnerKind::Type, type_keyval)
     }
 }

@@ -4,7 +4,7 @@ use crate::abi::*;
 use crate::arguments::{Memory, Out};
 use crate::entry::{entry, forms};
 use crate::errors::Raiser;
-use crate::message::buffered::{Buffered, Flush, Owner, attach, detach, send};
+use crate::message::buffered::{BufferOwner, Buffered, Flush, attach, detach, send};
 use crate::request::{enter, wait_for};
 use std::ffi::{c_int, c_void};
 
@@ -28,20 +28,20 @@ forms! {
 
     /// `MPI_Buffer_attach` (§3.6).
     fn MPI_Buffer_attach | MPI_Buffer_attach_c(buffer: Memory, size: Number) raises Raiser::None; |_| {
-        attach(Owner::Process, buffer, size)
+        attach(BufferOwner::Process, buffer, size)
     }
 
     /// `MPI_Buffer_detach` (§3.6).
     fn MPI_Buffer_detach | MPI_Buffer_detach_c(buffer_addr: Out<*mut c_void>, size: Out<Number>)
     raises Raiser::None; |process| {
-        detach(process, Owner::Process, buffer_addr, size)
+        detach(process, BufferOwner::Process, buffer_addr, size)
     }
 
     /// `MPI_Comm_attach_buffer` (§3.6).
     fn MPI_Comm_attach_buffer | MPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: Memory, size: Number)
     raises Raiser::Comm(comm); |process| {
         process.comm(comm)?;
-        attach(Owner::Comm(comm), buffer, size)
+        attach(BufferOwner::Comm(comm), buffer, size)
     }
 
     /// `MPI_Comm_detach_buffer` (§3.6).
@@ -50,26 +50,26 @@ forms! {
     )
     raises Raiser::Comm(comm); |process| {
         process.comm(comm)?;
-        detach(process, Owner::Comm(comm), buffer_addr, size)
+        detach(process, BufferOwner::Comm(comm), buffer_addr, size)
     }
 }
 
 entry! {
     /// `MPI_Buffer_flush` (§3.6).
     fn MPI_Buffer_flush() raises Raiser::None; |process| {
-        wait_for(process, &mut Flush(Owner::Process), None)
+        wait_for(process, &mut Flush(BufferOwner::Process), None)
     }
 
     /// `MPI_Buffer_iflush` (§3.6).
     fn MPI_Buffer_iflush(request: Out<MPI_Request>) raises Raiser::None; |_| {
         request.check("request")?;
-        request.set("request", enter(Box::new(Flush(Owner::Process)), Raiser::None)?)
+        request.set("request", enter(Box::new(Flush(BufferOwner::Process)), Raiser::None)?)
     }
 
     /// `MPI_Comm_flush_buffer` (§3.6).
     fn MPI_Comm_flush_buffer(comm: MPI_Comm) raises Raiser::Comm(comm); |process| {
         process.comm(comm)?;
-        wait_for(process, &mut Flush(Owner::Comm(comm)), None)
+        wait_for(process, &mut Flush(BufferOwner::Comm(comm)), None)
     }
 
     /// `MPI_Comm_iflush_buffer` (§3.6).
@@ -77,6 +77,6 @@ entry! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let raiser = process.comm(comm)?.raiser(comm);
-        request.set("request", enter(Box::new(Flush(Owner::Comm(comm))), raiser)?)
+        request.set("request", enter(Box::new(Flush(BufferOwner::Comm(comm))), raiser)?)
     }
 }

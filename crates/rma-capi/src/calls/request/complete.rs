@@ -4,8 +4,8 @@ use crate::abi::*;
 use crate::arguments::Out;
 use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
-use crate::request::ended::{Slot, try_test, try_wait};
-use crate::request::{End, Settled, Status, StatusOut, Taken, free, get};
+use crate::request::ended::{EndedSlot, try_test, try_wait};
+use crate::request::{End, Settled, Settlement, Status, StatusOut, free, get};
 use rma::Result;
 use std::ffi::c_int;
 
@@ -38,14 +38,14 @@ entry_of_any! {
     ), first try_test(request, flag, status).is_some(); |process| {
         let handle = request.current().one("request")?;
         flag.check("flag")?;
-        if Slot::of(handle).is_some() { process.poll_throttled() } else { process.poll() }
+        if EndedSlot::of(handle).is_some() { process.poll_throttled() } else { process.poll() }
         if is_inactive(handle)? {
             Status::store_empty(status);
             return Ok(flag.set("flag", 1)?);
         }
         let found = get(handle)?;
         match found.take() {
-            Taken::NotYet => Ok(flag.set("flag", 0)?),
+            Settlement::NotYet => Ok(flag.set("flag", 0)?),
             taken => {
                 flag.set("flag", 1)?;
                 complete(request, taken.settled(found), status)

@@ -4,13 +4,15 @@ use crate::abi::*;
 use crate::arguments::{Opaque, Out};
 use crate::entry::entry;
 use crate::errors::Raiser;
-use crate::request::generalized::{CancelFunction, FreeFunction, Functions, QueryFunction, begin, complete};
+use crate::request::generalized::{
+    CancelFunction, Functions, GrequestFreeFunction, QueryFunction, begin, complete,
+};
 
 entry! {
     /// `MPI_Grequest_start` (§13.2).
     fn MPI_Grequest_start(
         query_fn: Option<QueryFunction>,
-        free_fn: Option<FreeFunction>,
+        free_fn: Option<GrequestFreeFunction>,
         cancel_fn: Option<CancelFunction>,
         extra_state: Opaque,
         request: Out<MPI_Request>,

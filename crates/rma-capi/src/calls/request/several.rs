@@ -11,7 +11,7 @@ use crate::entry::{entry, entry_of_any};
 use crate::errors::{Failure, Raiser};
 use crate::process::Sought;
 use crate::request::ended::{count_of_ended, end_all, try_wait_all};
-use crate::request::{End, Request, Settled, Status, StatusOut, Taken, get, next_call};
+use crate::request::{End, Request, Settled, Settlement, Status, StatusOut, get, next_call};
 use rma::{Error, ErrorClass, Result};
 use smallvec::SmallVec;
 use std::ffi::c_int;
@@ -26,7 +26,7 @@ entry_of_any! {
             end_all(count, array_of_requests, array_of_statuses);
             return Ok(());
         }
-        let mut list = List::new();
+        let mut list = RequestList::new();
         list.add_once(count, array_of_requests.current())?;
         let mut left = list.active();
         let mut completion = Completion::new(&list, array_of_requests, array_of_statuses);
@@ -44,7 +44,7 @@ entry_of_any! {
         flag: Out<c_int>,
         array_of_statuses: StatusOut,
     ); |process| {
-        let mut list = List::new();
+        let mut list = RequestList::new();
         list.add_once(count, array_of_requests.current())?;
         flag.check("flag")?;
         process.poll();
@@ -65,7 +65,7 @@ entry_of_any! {
     fn MPI_Waitany(
         count: c_int, array_of_requests: Out<MPI_Request>, indx: Out<c_int>, status: StatusOut,
     ); |process| {
-        let mut list = List::new();
+        let mut list = RequestList::new();
         list.add_once(count, array_of_requests.current())?;
         indx.check("indx")?;
         let active = list.active();
@@ -86,7 +86,7 @@ entry_of_any! {
         flag: Out<c_int>,
         status: StatusOut,
     ); |process| {
-        let mut list = List::new();
+        let mut list = RequestList::new();
         list.add_once(count, array_of_requests.current())?;
         indx.check("indx")?;
         process.poll();
@@ -108,7 +108,7 @@ entry_of_any! {
         array_of_indices: Out<c_int>,
         array_of_statuses: StatusOut,
     ); |process| {
-        let mut list = List::new();
+        let mut list = RequestList::new();
         list.add_once(incount, array_of_requests.current())?;
         outcount.check("outcount")?;
         list.complete_some(array_of_requests, outcount, array_of_indices, array_of_statuses, |active| {
@@ -126,7 +126,7 @@ entry_of_any! {
         array_of_indices: Out<c_int>,
         array_of_statuses: StatusOut,
     ); |process| {
-        let mut list = List::new();
+        let mut list = RequestList::new();
         list.add_once(incount, array_of_requests.current())?;
         outcount.check("outcount")?;
         process.poll();
@@ -144,7 +144,7 @@ entry! {
         flag: Out<c_int>,
         array_of_statuses: StatusOut,
     ) raises Raiser::None; |process| {
-        let mut list = List::new();
+        let mut list = RequestList::new();
         list.add(count, array_of_requests)?;
         process.poll();
         let ends: Vec<_> = (0..list.0.len()).map(|index| list.look(index)).collect();
@@ -167,7 +167,7 @@ entry! {
         flag: Out<c_int>,
         status: StatusOut,
     ) raises Raiser::None; |process| {
-        let mut list = List::new();
+        let mut list = RequestList::new();
         list.add(count, array_of_requests)?;
         process.poll();
         let active = list.active();
@@ -190,7 +190,7 @@ entry! {
         array_of_indices: Out<c_int>,
         array_of_statuses: StatusOut,
     ) raises Raiser::None; |process| {
-        let mut list = List::new();
+        let mut list = RequestList::new();
         list.add(incount, array_of_requests)?;
         process.poll();
         let active = list.active();
@@ -211,9 +211,9 @@ entry! {
 type Few<T> = SmallVec<[T; 8]>;
 
 /// Requests of a call; `None` stands for a null request, and for one that is persistent and inactive.
-struct List(Few<Option<Request>>);
+struct RequestList(Few<Option<Request>>);
 
-impl List {
+impl RequestList {
     fn new() -> Self {
         Self(SmallVec::new())
     }
@@ -227,7 +227,7 @@ impl List {
         Ok(())
     }
 
-    /// As [`List::add`], for calls that take requests out, each of which can be there once.
+    /// As [`RequestList::add`], for calls that take requests out, each of which can be there once.
     fn add_once(&mut self, count: c_int, requests: In<MPI_Request>) -> Result<()> {
         self.add(count, requests)?;
         let call = next_call();
@@ -327,7 +327,7 @@ impl List {
 
 /// What a call tells of all requests of its list. Each that has ended is told of once it is found, and is gone then.
 struct Completion<'a> {
-    list: &'a List,
+    list: &'a RequestList,
     requests: Out<MPI_Request>,
     statuses: StatusOut,
     /// Those that the program's functions are to be called for, which may call the library: not while a call waits.
@@ -339,7 +339,7 @@ struct Completion<'a> {
 
 impl<'a> Completion<'a> {
     /// With the statuses of null requests, which are empty.
-    fn new(list: &'a List, requests: Out<MPI_Request>, statuses: StatusOut) -> Self {
+    fn new(list: &'a RequestList, requests: Out<MPI_Request>, statuses: StatusOut) -> Self {
         let null = list.0.iter().enumerate().filter(|(_, request)| request.is_none());
         null.for_each(|(index, _)| Status::EMPTY.store(statuses.at(index)));
         Self { list, requests, statuses, generalized: Few::new(), codes: Few::new(), first: Ok(()) }
@@ -353,9 +353,9 @@ impl<'a> Completion<'a> {
     fn take(&mut self, index: usize) -> bool {
         let Some(request) = self.list.0[index] else { return true };
         match request.take() {
-            Taken::NotYet => return false,
-            Taken::Settled(settled) => self.tell(index, settled),
-            Taken::Generalized => self.generalized.push(index),
+            Settlement::NotYet => return false,
+            Settlement::Settled(settled) => self.tell(index, settled),
+            Settlement::Generalized => self.generalized.push(index),
         }
         true
     }

@@ -7,7 +7,7 @@ use crate::info::{self, Info};
 use crate::tool::answer::{Answer, Fault, give, index_of, place, set_wanted};
 use crate::tool::enumeration::of_calls;
 use crate::tool::event::{
-    self, DroppedFunction, EventFunction, FreeFunction, TYPES, find, level, now, register, tell_freed,
+    self, DroppedFunction, EventFreeFunction, EventFunction, TYPES, find, level, now, register, tell_freed,
     unregister,
 };
 use crate::tool::state::call;
@@ -181,7 +181,7 @@ plain! {
     fn MPI_T_event_handle_free(
         event_registration: MPI_T_event_registration,
         user_data: Opaque,
-        free_cb_function: Option<FreeFunction>,
+        free_cb_function: Option<EventFreeFunction>,
     ) -> c_int {
         let code = call(|_| unregister(event_registration));
         if let (MPI_SUCCESS, Some(function)) = (code, free_cb_function) {

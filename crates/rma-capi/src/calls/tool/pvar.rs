@@ -5,7 +5,7 @@ use crate::arguments::{Memory, Out, Text, TextOut};
 use crate::entry::plain;
 use crate::tool::answer::{Fault, give, handle_at, index_of, place, set_wanted};
 use crate::tool::performance::variables;
-use crate::tool::session::{Meter, Session, session};
+use crate::tool::session::{Meter, PerformanceSession, session};
 use crate::tool::state::{PVAR, call, handle as number};
 use crate::window;
 use std::ffi::c_int;
@@ -66,7 +66,7 @@ plain! {
     fn MPI_T_pvar_session_create(session: Out<MPI_T_pvar_session>) -> c_int {
         call(|tool| {
             session.check("")?;
-            Ok(session.set("", MPI_T_pvar_session(tool.sessions.insert(Session::default())))?)
+            Ok(session.set("", MPI_T_pvar_session(tool.sessions.insert(PerformanceSession::default())))?)
         })
     }
 

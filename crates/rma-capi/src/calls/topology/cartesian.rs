@@ -1,6 +1,6 @@
 //! Cartesian topologies (MPI 5.0 §8.5).
 
-use super::make::{Wish, make, nodes};
+use super::make::{TopologyWish, make, nodes};
 use crate::abi::*;
 use crate::arguments::{In, Out};
 use crate::communicator::Comm;
@@ -30,7 +30,7 @@ entry! {
                 (grid.cells() as usize == nodes.len()).then(|| by_node(grid.dims(), &nodes)).flatten();
             let cell = order.map_or(comm.rank(), |cells| cells[comm.rank() as usize]);
             let place = (cell < grid.cells()).then_some((0, cell));
-            Ok(Wish { place, topology: Topology::Cartesian(grid) })
+            Ok(TopologyWish { place, topology: Topology::Cartesian(grid) })
         };
         make(old, comm_cart, wish())
     }
@@ -118,7 +118,7 @@ entry! {
             let remain = remain_dims.many("remain_dims", grid.dims().len())?;
             let remain: Vec<_> = remain.into_iter().map(|remains| remains != 0).collect();
             let (sub, within, which) = grid.sub(&remain, old.inner.rank());
-            Ok(Wish { place: Some((which, within)), topology: Topology::Cartesian(sub) })
+            Ok(TopologyWish { place: Some((which, within)), topology: Topology::Cartesian(sub) })
         };
         make(old, newcomm, wish())
     }

@@ -7,7 +7,7 @@ use crate::communicator::Comm;
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::info;
-use crate::topology::{Distributed, Side, Topology};
+use crate::topology::{DirectedEdges, Distributed, Topology};
 use rma::raw::{Given, Take};
 use rma::{Communicator, Error, ErrorClass, Result};
 use std::ffi::c_int;
@@ -39,7 +39,7 @@ entry! {
             let (indegree, outdegree) = (number("indegree", indegree)?, number("outdegree", outdegree)?);
             let is_weighted = is_weighted(sourceweights) && is_weighted(destweights);
             let side = |name, ranks: In<c_int>, number, weights| {
-                Side::new(name, ranks.many(name, number)?, values(weights, number)?, comm.size())
+                DirectedEdges::new(name, ranks.many(name, number)?, values(weights, number)?, comm.size())
             };
             let sources = side("sources", sources, indegree, sourceweights)?;
             let destinations = side("destinations", destinations, outdegree, destweights)?;
@@ -113,7 +113,7 @@ entry! {
         destweights: Memory,
     ) raises Raiser::Comm(comm); |process| {
         let graph = graph_of(process.comm(comm)?)?;
-        let store = |side: &Side, most: usize, ranks: Out<c_int>, weights: Memory| {
+        let store = |side: &DirectedEdges, most: usize, ranks: Out<c_int>, weights: Memory| {
             let number = most.min(side.ranks.len());
             ranks.set_all("ranks", &side.ranks[..number])?;
             match graph.is_weighted && is_weighted(weights) {
@@ -161,12 +161,13 @@ fn edges_by_rank(
     weights: Memory,
     size: u32,
 ) -> Result<Vec<Vec<Edge>>> {
-    let sources = Side::new("sources", sources.many("sources", number_of_sources)?, None, size)?.ranks;
+    let sources =
+        DirectedEdges::new("sources", sources.many("sources", number_of_sources)?, None, size)?.ranks;
     let degrees = degrees.many("degrees", number_of_sources)?;
     let degrees = degrees.into_iter().map(|degree| number("degrees", degree)).collect::<Result<Vec<_>>>()?;
     let total = degrees.iter().sum();
     let ends = destinations.many("destinations", total)?;
-    let ends = Side::new("destinations", ends, values(weights, total)?, size)?;
+    let ends = DirectedEdges::new("destinations", ends, values(weights, total)?, size)?;
     let starts =
         sources.into_iter().zip(degrees).flat_map(|(source, degree)| std::iter::repeat_n(source, degree));
     let mut edges = vec![Vec::new(); size as usize];
@@ -184,7 +185,7 @@ fn gather(comm: &Communicator, by_rank: Vec<Vec<Edge>>, is_weighted: bool) -> Re
     let gives = by_rank.into_iter().map(|edges| Given::Bytes(bytes(edges))).collect();
     let takes = (0..comm.size()).map(|_| Take::Bytes).collect();
     let blocks = comm.run_alltoall("MPI_Dist_graph_create", gives, takes, None)?;
-    let (mut sources, mut destinations) = (Side::default(), Side::default());
+    let (mut sources, mut destinations) = (DirectedEdges::default(), DirectedEdges::default());
     for [direction, rank, weight] in numbers(&blocks) {
         let side = if direction == COMES { &mut sources } else { &mut destinations };
         side.push(rank, weight);

@@ -1,6 +1,6 @@
 //! Graph topologies that every rank gives whole (MPI 5.0 §8.5.3).
 
-use super::make::{Wish, make, nodes};
+use super::make::{TopologyWish, make, nodes};
 use crate::abi::*;
 use crate::arguments::{In, Out};
 use crate::communicator::Comm;
@@ -29,7 +29,7 @@ entry! {
             let order = nodes.get(..graph.nodes() as usize).and_then(|nodes| by_edges(&graph.all(), nodes));
             let rank = order.map_or(Some(comm.rank()), |order| order.get(comm.rank() as usize).copied());
             let place = rank.filter(|rank| *rank < graph.nodes()).map(|rank| (0, rank));
-            Ok(Wish { place, topology: Topology::Graph(graph) })
+            Ok(TopologyWish { place, topology: Topology::Graph(graph) })
         };
         make(old, comm_graph, wish())
     }

@@ -3,7 +3,7 @@
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out};
 use crate::collective::Data;
-use crate::collective::begin::{Call, Side};
+use crate::collective::begin::{BlockSide, Call};
 use crate::collective::neighbor::{Hood, begin};
 use crate::entry::forms;
 use crate::errors::Raiser;
@@ -17,8 +17,8 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let hood = Hood::new(Call::new("MPI_Ineighbor_allgather", process, comm)?)?;
-        let send = hood.same(Side::new(sendbuf, sendcount, sendtype).data("sendbuf")?);
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", hood.sources())?;
+        let send = hood.same(BlockSide::new(sendbuf, sendcount, sendtype).data("sendbuf")?);
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", hood.sources())?;
         begin(hood, &send, &recv)?.enter(request)
     }
 
@@ -30,7 +30,7 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let hood = Hood::new(Call::new("MPI_Ineighbor_allgatherv", process, comm)?)?;
-        let send = hood.same(Side::new(sendbuf, sendcount, sendtype).data("sendbuf")?);
+        let send = hood.same(BlockSide::new(sendbuf, sendcount, sendtype).data("sendbuf")?);
         let recv = Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, hood.sources())?;
         begin(hood, &send, &recv)?.enter(request)
     }
@@ -43,8 +43,8 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let hood = Hood::new(Call::new("MPI_Ineighbor_alltoall", process, comm)?)?;
-        let send = Side::new(sendbuf, sendcount, sendtype).blocks("sendbuf", hood.destinations())?;
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", hood.sources())?;
+        let send = BlockSide::new(sendbuf, sendcount, sendtype).blocks("sendbuf", hood.destinations())?;
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", hood.sources())?;
         begin(hood, &send, &recv)?.enter(request)
     }
 

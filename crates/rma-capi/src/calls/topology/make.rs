@@ -10,15 +10,15 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 /// What a rank asks for.
-pub(super) struct Wish {
+pub(super) struct TopologyWish {
     /// Part and place in it; `None` when there is none for this rank.
     pub(super) place: Option<(u32, u32)>,
     pub(super) topology: Topology,
 }
 
 /// Makes the communicator that is wished for; with the error that the wish is, takes part so that all ranks get one.
-pub(super) fn make(old: &Comm, newcomm: Out<MPI_Comm>, wish: Result<Wish>) -> Result<()> {
-    let Wish { place, topology } = match newcomm.check("newcomm").and(wish) {
+pub(super) fn make(old: &Comm, newcomm: Out<MPI_Comm>, wish: Result<TopologyWish>) -> Result<()> {
+    let TopologyWish { place, topology } = match newcomm.check("newcomm").and(wish) {
         Ok(wish) => wish,
         Err(fault) => return Err(old.intra()?.refuse_split(fault)),
     };

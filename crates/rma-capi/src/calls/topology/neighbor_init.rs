@@ -3,9 +3,9 @@
 use crate::abi::*;
 use crate::arguments::{In, Memory, Out};
 use crate::collective::Data;
-use crate::collective::begin::{Call, Side};
+use crate::collective::begin::{BlockSide, Call};
 use crate::collective::neighbor::{Hood, begin};
-use crate::collective::persistent::{Kept, init};
+use crate::collective::persistent::{Uses, init};
 use crate::entry::forms;
 use crate::errors::Raiser;
 
@@ -18,9 +18,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let hood = Hood::new(Call::new("MPI_Neighbor_allgather_init", process, comm)?)?;
-        let send = hood.same(Side::new(sendbuf, sendcount, sendtype).data("sendbuf")?);
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", hood.sources())?;
-        init(hood.call, Kept::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
+        let send = hood.same(BlockSide::new(sendbuf, sendcount, sendtype).data("sendbuf")?);
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", hood.sources())?;
+        init(hood.call, Uses::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
     }
 
     /// `MPI_Neighbor_allgatherv_init` (§8.8.1).
@@ -31,9 +31,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let hood = Hood::new(Call::new("MPI_Neighbor_allgatherv_init", process, comm)?)?;
-        let send = hood.same(Side::new(sendbuf, sendcount, sendtype).data("sendbuf")?);
+        let send = hood.same(BlockSide::new(sendbuf, sendcount, sendtype).data("sendbuf")?);
         let recv = Data::varying("recvbuf", recvbuf, recvcounts, displs, recvtype, hood.sources())?;
-        init(hood.call, Kept::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
+        init(hood.call, Uses::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
     }
 
     /// `MPI_Neighbor_alltoall_init` (§8.8.2).
@@ -44,9 +44,9 @@ forms! {
     raises Raiser::Comm(comm); |process| {
         request.check("request")?;
         let hood = Hood::new(Call::new("MPI_Neighbor_alltoall_init", process, comm)?)?;
-        let send = Side::new(sendbuf, sendcount, sendtype).blocks("sendbuf", hood.destinations())?;
-        let recv = Side::new(recvbuf, recvcount, recvtype).blocks("recvbuf", hood.sources())?;
-        init(hood.call, Kept::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
+        let send = BlockSide::new(sendbuf, sendcount, sendtype).blocks("sendbuf", hood.destinations())?;
+        let recv = BlockSide::new(recvbuf, recvcount, recvtype).blocks("recvbuf", hood.sources())?;
+        init(hood.call, Uses::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
     }
 
     /// `MPI_Neighbor_alltoallv_init` (§8.8.2).
@@ -60,7 +60,7 @@ forms! {
         let hood = Hood::new(Call::new("MPI_Neighbor_alltoallv_init", process, comm)?)?;
         let send = Data::varying("sendbuf", sendbuf, sendcounts, sdispls, sendtype, hood.destinations())?;
         let recv = Data::varying("recvbuf", recvbuf, recvcounts, rdispls, recvtype, hood.sources())?;
-        init(hood.call, Kept::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
+        init(hood.call, Uses::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
     }
 
     /// `MPI_Neighbor_alltoallw_init` (§8.8.2).
@@ -74,6 +74,6 @@ forms! {
         let hood = Hood::new(Call::new("MPI_Neighbor_alltoallw_init", process, comm)?)?;
         let send = Data::of_types("sendbuf", sendbuf, sendcounts, sdispls, sendtypes, hood.destinations())?;
         let recv = Data::of_types("recvbuf", recvbuf, recvcounts, rdispls, recvtypes, hood.sources())?;
-        init(hood.call, Kept::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
+        init(hood.call, Uses::types(&[]), info, request, move |call, _| begin(Hood::new(call)?, &send, &recv))
     }
 }

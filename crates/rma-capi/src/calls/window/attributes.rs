@@ -2,7 +2,7 @@
 
 use crate::abi::*;
 use crate::arguments::{Opaque, Out, Text, TextOut};
-use crate::attributes::{CopyFunction, DeleteFunction, Kind, Owner, create, free};
+use crate::attributes::{AttributeOwner, CopyFunction, DeleteFunction, OwnerKind, create, free};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::name;
@@ -21,7 +21,7 @@ entry! {
         let window = get(win)?;
         let value = match predefined(&window.facts, win_keyval) {
             Some(value) => Some(value),
-            None => window.attributes.get(Kind::Win, win_keyval)?,
+            None => window.attributes.get(OwnerKind::Win, win_keyval)?,
         };
         flag.set("flag", value.is_some().into())?;
         value.map_or(Ok(()), |value| attribute_val.set("attribute_val", value))
@@ -48,11 +48,13 @@ entry! {
         win_keyval: Out<c_int>,
         extra_state: Opaque,
     ) raises Raiser::None; |_| {
-        create(Kind::Win, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state)
+        create(OwnerKind::Win, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state)
     }
 
     /// `MPI_Win_free_keyval` (§7.7.3).
-    fn MPI_Win_free_keyval(win_keyval: Out<c_int>) raises Raiser::None; |_| { free(Kind::Win, win_keyval) }
+    fn MPI_Win_free_keyval(win_keyval: Out<c_int>) raises Raiser::None; |_| {
+        free(OwnerKind::Win, win_keyval)
+    }
 
     /// `MPI_Win_get_group` (§12.2.7).
     fn MPI_Win_get_group(win: MPI_Win, group: Out<MPI_Group>) raises Raiser::Win(win); |_| {
@@ -78,8 +80,8 @@ entry! {
 }
 
 /// A window as passed to the program's functions.
-pub(super) fn owner(win: MPI_Win) -> Owner {
-    Owner { kind: Kind::Win, handle: win.0 }
+pub(super) fn owner(win: MPI_Win) -> AttributeOwner {
+    AttributeOwner { kind: OwnerKind::Win, handle: win.0 }
 }
 
 /// The value under a key that every window has.

@@ -26,15 +26,15 @@ use std::ffi::c_int;
 /// The target of a call on elements, and what is done with them: as long as a register.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(super) struct Aim {
+pub(super) struct DecodedAim {
     rank: u32,
     basic: BasicType,
     op: ReduceOp,
 }
 
-const _: () = assert!(size_of::<Aim>() == 8);
+const _: () = assert!(size_of::<DecodedAim>() == 8);
 
-impl Aim {
+impl DecodedAim {
     #[inline(always)]
     pub(super) fn new(rank: Rank, op: ReduceOp, basic: BasicType) -> Self {
         Self { rank: rank.0, basic, op }
@@ -121,7 +121,7 @@ pub(super) extern "C-unwind" fn get_alike<N: Named, C: Wide>(
 #[allow(improper_ctypes_definitions)] // as above
 pub(super) extern "C-unwind" fn accumulate<N: Named>(
     from: ReadSpan,
-    aim: Aim,
+    aim: DecodedAim,
     disp: Disp,
     win: MPI_Win,
     op: MPI_Op,
@@ -153,7 +153,7 @@ pub(super) extern "C-unwind" fn get_accumulate<N: Named>(
     from: Memory,
     old: Memory,
     len: u64,
-    aim: Aim,
+    aim: DecodedAim,
     disp: Disp,
     win: MPI_Win,
     op: MPI_Op,
@@ -191,7 +191,7 @@ pub(super) extern "C-unwind" fn get_accumulate<N: Named>(
 pub(super) extern "C-unwind" fn fetch_and_op<N: Named>(
     from: Memory,
     old: Memory,
-    aim: Aim,
+    aim: DecodedAim,
     disp: Disp,
     win: MPI_Win,
     op: MPI_Op,
@@ -223,7 +223,7 @@ pub(super) extern "C-unwind" fn compare_and_swap<N: Named>(
     origin: Memory,
     compare: Memory,
     result: Memory,
-    aim: Aim,
+    aim: DecodedAim,
     disp: Disp,
     win: MPI_Win,
 ) -> c_int {

@@ -5,7 +5,7 @@ use crate::abi::*;
 use crate::arguments::{Memory, Out, size};
 use crate::entry::entry;
 use crate::errors::Raiser;
-use crate::window::create::{Wish, make};
+use crate::window::create::{WindowWish, make};
 use crate::window::{get, hints};
 use rma::{Error, ErrorClass};
 use rma_core::window::WindowSpec;
@@ -19,7 +19,7 @@ entry! {
     ) raises Raiser::Comm(comm); |process| {
         let wish = || {
             win.check("win")?;
-            Ok(Wish { spec: WindowSpec::Dynamic, hints: hints(info)?, base: 0 })
+            Ok(WindowWish { spec: WindowSpec::Dynamic, hints: hints(info)?, base: 0 })
         };
         make(process, comm, wish(), Vec::new()).and_then(|new| win.set("win", new.1))?;
         made(win)

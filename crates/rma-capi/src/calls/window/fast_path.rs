@@ -4,7 +4,7 @@
 //! is wrong; the slow path of [`crate::window::transfer`] sees to that. Else it answers the code of the call, which it has carried out or
 //! handed on as it was decoded ([`super::decoded`]). See `rma_core::window` for what they call.
 
-use super::decoded::{self, Aim};
+use super::decoded::{self, DecodedAim};
 use crate::abi::*;
 use crate::arguments::{Memory, Out, Wide};
 use crate::cancel::Uncancelled;
@@ -179,7 +179,7 @@ pub(super) fn accumulate_decoded<N: Named, C: Wide>(
 ) -> Option<c_int> {
     find_cached(win)?;
     let (len, rank, disp) = alike(origin, target)?;
-    let aim = Aim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    let aim = DecodedAim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
     let from = origin.address.readable_place(len)?;
     Some(decoded::accumulate::<N>(from, aim, disp, win, op, target.datatype))
 }
@@ -231,7 +231,7 @@ pub(super) fn get_accumulate_decoded<N: Named, C: Wide>(
     if !is_same(result, target) {
         return otherwise();
     }
-    let aim = Aim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    let aim = DecodedAim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
     let (from, old) = (origin.address, result.address);
     Some(decoded::get_accumulate::<N>(from, old, len, aim, disp, win, op, target.datatype))
 }
@@ -262,7 +262,7 @@ pub(super) fn fetch_and_op_decoded<N: Named>(
 ) -> Option<c_int> {
     find_cached(win)?;
     let (rank, disp) = target.place()?;
-    let aim = Aim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
+    let aim = DecodedAim::new(rank, op::reduce_op(op)?, datatype::basic_type(target.datatype)?);
     Some(decoded::fetch_and_op::<N>(origin, result, aim, disp, win, op, target.datatype))
 }
 
@@ -311,7 +311,7 @@ pub(super) fn compare_and_swap_decoded<N: Named>(
     let basic = datatype::basic_type(target.datatype)?;
     CompareAndSwap::new(basic)?;
     let (rank, disp) = target.place()?;
-    let aim = Aim::new(rank, ReduceOp::Replace, basic);
+    let aim = DecodedAim::new(rank, ReduceOp::Replace, basic);
     Some(decoded::compare_and_swap::<N>(origin, compare, result, aim, disp, win))
 }
 

@@ -6,7 +6,7 @@ use crate::arguments::{Out, len};
 use crate::entry::entry;
 use crate::errors::Raiser;
 use crate::group;
-use crate::window::create::{Wish, make};
+use crate::window::create::{WindowWish, make};
 use crate::window::synchronize::target;
 use crate::window::{Win, get};
 use rma::{Error, ErrorClass};
@@ -95,7 +95,7 @@ entry! {
             let memory = unsafe { old.inner.local() };
             let unit = u64::try_from(old.facts.disp_unit).unwrap_or(1);
             let spec = WindowSpec::Create { memory, unit };
-            Ok(Wish { spec, hints: Hints::default(), base: old.facts.base })
+            Ok(WindowWish { spec, hints: Hints::default(), base: old.facts.base })
         };
         let wish = wish();
         let memory_of = get(win).map(Win::memory).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The fast paths as `librma_guest.so` calls them, which puts this library under another MPI. One of the few files with `unsafe`.
 //!
 //! The guest has looked its window and its predefined handles up already, and hands over what it has found: the window's place
-//! ([`Place`]), the number of bytes, or rank, datatype and operation in one word, so that each call takes registers alone and its last
+//! ([`GuestPlace`]), the number of bytes, or rank, datatype and operation in one word, so that each call takes registers alone and its last
 //! step is a jump here. From there on it is what the calls of programs do: the direct path, else their slow path. Errors go to the
 //! guest's function, which answers the code for its program.
 
@@ -20,7 +20,7 @@ use crate::datatype::{basic_type, dense_size};
 use crate::entry::{Early, Named};
 use crate::op::reduce_op;
 use crate::process::running;
-use crate::start::{self, GatherFunction, Given, State};
+use crate::start::{self, GatherFunction, Given, StartState};
 use crate::window::handle_cache::find_cached;
 use crate::window::synchronize::lock_kind;
 use crate::window::transfer::{Origin, Target, spans_apart};
@@ -36,7 +36,7 @@ type RaiseFunction = unsafe extern "C-unwind" fn(MPI_Win, c_int) -> c_int;
 
 /// A window's place: memory of the guest, where this library writes, when the window is made, what its calls look at.
 #[repr(C)]
-struct Place {
+struct GuestPlace {
     /// The guest's.
     _key: usize,
     contents: Contents,
@@ -51,7 +51,7 @@ struct Contents {
 
 const _: () = assert!(size_of::<Contents>() <= 7 * size_of::<usize>(), "the guest has room for so much");
 
-impl Place {
+impl GuestPlace {
     #[inline(always)]
     fn handle(&self) -> MPI_Win {
         self.contents.win
@@ -68,9 +68,9 @@ static RAISE: OnceLock<RaiseFunction> = OnceLock::new();
 /// handle, and the engine's code, by which the step is found without another table.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-struct Aim(u64);
+struct PackedAim(u64);
 
-impl Aim {
+impl PackedAim {
     #[inline(always)]
     fn rank(self) -> c_int {
         self.0 as c_int
@@ -125,7 +125,7 @@ fn accumulate_one(
     path: &DirectPath<'_>,
     origin: Memory,
     rank: Rank,
-    aim: Aim,
+    aim: PackedAim,
     disp: MPI_Aint,
 ) -> Option<bool> {
     let ((op, basic), disp) = (aim.step()?, at(disp)?);
@@ -140,7 +140,7 @@ fn accumulate_more(
     origin: Memory,
     count: c_int,
     rank: Rank,
-    aim: Aim,
+    aim: PackedAim,
     disp: MPI_Aint,
 ) -> Option<()> {
     let target = aim.target(rank.0 as c_int, disp, count);
@@ -154,7 +154,7 @@ fn fetch_one(
     origin: Memory,
     result: Memory,
     rank: Rank,
-    aim: Aim,
+    aim: PackedAim,
     disp: MPI_Aint,
 ) -> Option<bool> {
     let ((op, basic), disp) = (aim.step()?, at(disp)?);
@@ -187,7 +187,7 @@ fn of_bytes(
 
 #[cold]
 #[inline(never)]
-fn raise(place: &Place, code: c_int) -> c_int {
+fn raise(place: &GuestPlace, code: c_int) -> c_int {
     match RAISE.get() {
         // SAFETY: what the guest has handed over for this.
         Some(raise) => unsafe { raise(place.handle(), code) },
@@ -207,7 +207,13 @@ unsafe extern "C" fn rma_guest_start(
     let _ = RAISE.set(raise);
     match (u32::try_from(rank), u32::try_from(size)) {
         (Ok(rank), Ok(size)) if rank < size => {
-            start::give(Given { rank, size, function: allgather, state: State(state), is_of_guest: true });
+            start::give(Given {
+                rank,
+                size,
+                function: allgather,
+                state: StartState(state),
+                is_of_guest: true,
+            });
             0
         }
         _ => MPI_ERR_ARG,
@@ -254,7 +260,7 @@ macro_rules! for_guest {
     )*) => {$(
         // SAFETY: a name of this library's own.
         #[unsafe(export_name = $export)]
-        unsafe extern "C-unwind" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
+        unsafe extern "C-unwind" fn $name($($arg: $ty,)* $place: &'static GuestPlace) -> c_int {
             #[allow(dead_code)] // most calls have no use for it
             enum EntryPoint {}
             impl Named for EntryPoint {
@@ -262,14 +268,14 @@ macro_rules! for_guest {
             }
             #[cold]
             #[inline(never)]
-            extern "C-unwind" fn slow_path($($arg: $ty,)* $place: &'static Place) -> c_int {
+            extern "C-unwind" fn slow_path($($arg: $ty,)* $place: &'static GuestPlace) -> c_int {
                 let code = $slow;
                 if code == 0 { 0 } else { raise($place, code) }
             }
             /// The fast path, through which nothing unwinds.
             #[inline(always)]
             #[allow(improper_ctypes_definitions)] // called from here alone
-            extern "C" fn first($($arg: $ty,)* $place: &'static Place) -> Option<c_int> {
+            extern "C" fn first($($arg: $ty,)* $place: &'static GuestPlace) -> Option<c_int> {
                 let $path = &$place.contents.path;
                 Early::code($first)
             }
@@ -294,7 +300,7 @@ for_guest! {
             try_get::<EntryPoint, _>(origin, target, place.handle())
         });
     fn accumulate(
-        origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place
+        origin: Memory, count: c_int, rank: u32, aim: PackedAim, disp: MPI_Aint; place
     ) = "rma_guest_accumulate" for MPI_Accumulate;
         |path| if count == 1 {
             accumulate_one(path, origin, Rank(rank), aim, disp)?
@@ -313,7 +319,7 @@ for_guest! {
             place.handle(),
         );
     fn get_accumulate(
-        origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place
+        origin: Memory, result: Memory, count: c_int, aim: PackedAim, disp: MPI_Aint; place
     ) = "rma_guest_get_accumulate" for MPI_Get_accumulate;
         |path| if count == 1 {
             fetch_one(path, origin, result, aim.peer(), aim, disp)?
@@ -342,7 +348,7 @@ for_guest! {
             place.handle(),
         );
     fn fetch_and_op(
-        origin: Memory, result: Memory, rank: u32, aim: Aim, disp: MPI_Aint; place
+        origin: Memory, result: Memory, rank: u32, aim: PackedAim, disp: MPI_Aint; place
     ) = "rma_guest_fetch_and_op" for MPI_Fetch_and_op;
         |path| fetch_one(path, origin, result, Rank(rank), aim, disp)?,
         else MPI_Fetch_and_op::body(
@@ -355,7 +361,7 @@ for_guest! {
             place.handle(),
         );
     fn compare_and_swap(
-        origin: Memory, compare: Memory, result: Memory, aim: Aim, disp: MPI_Aint; place
+        origin: Memory, compare: Memory, result: Memory, aim: PackedAim, disp: MPI_Aint; place
     ) = "rma_guest_compare_and_swap" for MPI_Compare_and_swap;
         |path| compare_and_swap_on(
             path,
@@ -413,7 +419,7 @@ macro_rules! with_ended_request {
     )*) => {$(
         // SAFETY: a name of this library's own.
         #[unsafe(export_name = $export)]
-        unsafe extern "C-unwind" fn $name($($arg: $ty,)* $place: &'static Place) -> c_int {
+        unsafe extern "C-unwind" fn $name($($arg: $ty,)* $place: &'static GuestPlace) -> c_int {
             let $path = &$place.contents.path;
             let first = || -> Option<bool> { Some($path.is_locked($rank) && $first) };
             c_int::from(first().unwrap_or(false))
@@ -427,7 +433,7 @@ with_ended_request! {
     fn rget(origin: Memory, len: u64, rank: u32, disp: u64; place) = "rma_guest_rget";
         |path| at Rank(rank) => path.try_get(origin.writable_place(len)?, Rank(rank), Disp(disp));
     fn raccumulate(
-        origin: Memory, count: c_int, rank: u32, aim: Aim, disp: MPI_Aint; place
+        origin: Memory, count: c_int, rank: u32, aim: PackedAim, disp: MPI_Aint; place
     ) = "rma_guest_raccumulate";
         |path| at Rank(rank) => accumulate_words(
             path,
@@ -437,7 +443,7 @@ with_ended_request! {
         )
         .is_some();
     fn rget_accumulate(
-        origin: Memory, result: Memory, count: c_int, aim: Aim, disp: MPI_Aint; place
+        origin: Memory, result: Memory, count: c_int, aim: PackedAim, disp: MPI_Aint; place
     ) = "rma_guest_rget_accumulate";
         |path| at aim.peer() => get_accumulate_words(
             path,
