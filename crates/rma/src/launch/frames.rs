@@ -9,7 +9,7 @@
 
 use super::options::{BindTo, Program};
 use super::rank::RankSource;
-use super::waits::processes::Process as Activity;
+use super::waits::processes::Activity;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;

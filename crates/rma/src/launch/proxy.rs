@@ -17,7 +17,7 @@ use super::rank::{RankSource, TURN};
 use super::remote::BEATS;
 use super::start_error::descriptors_for;
 use super::stragglers::{self, Mark};
-use super::waits::processes::Process as Activity;
+use super::waits::processes::Activity;
 use crate::descriptors::raise_limit;
 
 use mio::unix::SourceFd;

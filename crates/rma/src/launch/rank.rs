@@ -7,7 +7,7 @@ use super::child::StartedRank;
 use super::outbox::Outbox;
 use super::output::{Output, OutputLines};
 use super::remote_streams::{FarPipe, FarTalk, Pipe, Talk};
-use super::waits::processes::Process as Activity;
+use super::waits::processes::Activity;
 use crate::pmi::{Line, LineError, LineReader};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};

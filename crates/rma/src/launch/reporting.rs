@@ -5,7 +5,7 @@ use super::frames::Frame;
 use super::job::Job;
 use super::options::OnDeadlock;
 use super::waits::graph::{Part, Seen};
-use super::waits::processes::Process;
+use super::waits::processes::Activity;
 use super::waits::report::{Reason, Step};
 use crate::pmi::Phase;
 use std::time::Instant;
@@ -56,7 +56,7 @@ impl Job {
         // The hosts look before their ranks answer.
         self.remotes.iter().for_each(|remote| remote.send(&Frame::Look));
         let requests = self.server.ask_for_report(number);
-        let is_stopped = |rank: u32| self.ranks[rank as usize].activity() == Process::Stopped;
+        let is_stopped = |rank: u32| self.ranks[rank as usize].activity() == Activity::Stopped;
         // A stopped rank is asked as well, and not waited for.
         let asked: Vec<u32> =
             requests.iter().map(|(rank, _)| *rank).filter(|rank| !is_stopped(*rank)).collect();

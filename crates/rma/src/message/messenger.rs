@@ -6,7 +6,7 @@ use super::matching::{Arrived, Pattern};
 use super::memory::{Payload, ReceiveMemory, SendMemory, Sink};
 use super::packet::{Label, Plane, Scope};
 use super::request::RequestId;
-use super::seen::Seen;
+use super::seen::SeenEvents;
 use super::send_request::SendRequest;
 use super::state::{MessengerState, Received, RequestKind, SendMode, Signs, Waiting};
 use super::upper::MessageUpper;
@@ -37,7 +37,7 @@ pub struct ReceiveRequest {
     messenger: Messenger,
     id: RequestId,
     /// As for a send.
-    seen: Seen,
+    seen: SeenEvents,
     /// As for a send.
     pub(super) circle: Option<Arc<Group>>,
     /// As for a send.
@@ -193,7 +193,7 @@ impl Messenger {
     ) -> Result<SendRequest> {
         let mut state = self.lock();
         let id = state.begin_send(to, Label { scope, tag }, payload, mode)?;
-        Ok(SendRequest::new(self, id, Seen::at_begin(&state, id)))
+        Ok(SendRequest::new(self, id, SeenEvents::at_begin(&state, id)))
     }
 
     /// Begins to receive a message of at most `limit` bytes from `source` with `tag`; `None` is any.
@@ -248,7 +248,7 @@ impl Messenger {
     fn begin_into(&self, pattern: Pattern, sink: Sink) -> Result<ReceiveRequest> {
         let mut state = self.lock();
         let id = state.begin_receive(pattern, sink)?;
-        Ok(ReceiveRequest::new(self, id, Seen::at_begin(&state, id)))
+        Ok(ReceiveRequest::new(self, id, SeenEvents::at_begin(&state, id)))
     }
 
     /// Receives a short message into lent memory, now or while the caller waits for it; see [`crate::raw::Runtime::try_receive`].
@@ -350,12 +350,12 @@ impl MatchedMessage {
         let arrived = self.arrived.take().expect("only this and the drop take it, once");
         let mut state = self.messenger.lock();
         let id = state.begin_receive_of(arrived, sink);
-        ReceiveRequest::new(&self.messenger, id, Seen::at_begin(&state, id))
+        ReceiveRequest::new(&self.messenger, id, SeenEvents::at_begin(&state, id))
     }
 }
 
 impl ReceiveRequest {
-    fn new(messenger: &Messenger, id: RequestId, seen: Seen) -> Self {
+    fn new(messenger: &Messenger, id: RequestId, seen: SeenEvents) -> Self {
         Self { messenger: messenger.clone(), id, seen, circle: None, is_over: false, refused: None }
     }
 
@@ -418,7 +418,7 @@ impl LentReceive<'_> {
         Some(match outcome {
             Outcome::Received(waiting) => ShortReceive::Message(waiting),
             Outcome::Request(id) => {
-                ShortReceive::Request(ReceiveRequest::new(self.messenger, id, Seen::default()))
+                ShortReceive::Request(ReceiveRequest::new(self.messenger, id, SeenEvents::default()))
             }
         })
     }

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The events before which a request had not ended; `None` where it may have. A request ends by an event, or is given up because of a
 /// loss: while there is neither, it goes on.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen(Option<u64>);
+pub(super) struct SeenEvents(Option<u64>);
 
-impl Seen {
+impl SeenEvents {
     /// For a request that has begun under this lock.
     pub(super) fn at_begin(state: &MessengerState, id: RequestId) -> Self {
         Self(state.is_under_way(id).then(|| state.signs.events.load(Relaxed)))
@@ -36,7 +36,7 @@ mod tests {
         const SCOPE: Scope = Scope { context: 1, plane: Plane::User };
         let messenger = Messenger::new(Peer(0), 2, &MessageConfig::default());
         let receive = messenger.begin_receive(SCOPE, Some(Peer(0)), Some(1), 8).unwrap();
-        let mut seen = Seen::at_begin(&messenger.lock(), receive.id());
+        let mut seen = SeenEvents::at_begin(&messenger.lock(), receive.id());
         let mut is_news = || seen.is_news(messenger.signs());
         assert!(!is_news() && !is_news());
         let mut send = messenger.begin_send(Peer(0), SCOPE, 1, vec![7]).unwrap();

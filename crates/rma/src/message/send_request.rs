@@ -2,7 +2,7 @@
 
 use super::messenger::Messenger;
 use super::request::RequestId;
-use super::seen::Seen;
+use super::seen::SeenEvents;
 use super::state::{MessengerState, RequestKind};
 use rma_core::Result;
 use rma_core::host::Group;
@@ -15,7 +15,7 @@ pub struct SendRequest {
     messenger: Messenger,
     id: RequestId,
     /// What its last test has seen.
-    seen: Seen,
+    seen: SeenEvents,
     /// The collective that it is a part of.
     pub(super) circle: Option<Arc<Group>>,
     /// Whether its end was taken: nothing is left of it then.
@@ -24,7 +24,7 @@ pub struct SendRequest {
 }
 
 impl SendRequest {
-    pub(super) fn new(messenger: &Messenger, id: RequestId, seen: Seen) -> Self {
+    pub(super) fn new(messenger: &Messenger, id: RequestId, seen: SeenEvents) -> Self {
         let messenger = messenger.clone();
         Self { messenger, id, seen, circle: None, is_over: false, is_withdrawn: false }
     }

@@ -10,7 +10,7 @@
 //! signal or another process can open it. A rank that may get what it waits for from any of several has no
 //! edge.
 
-use super::processes::Process;
+use super::processes::Activity;
 use crate::pmi::Ranks;
 use crate::pmi::facts::{AnswerSummary, Fact, Hold, MOST_LINES, Said, Site, Wait, Want, WantKind};
 use rma_core::host::{Instance, Way};
@@ -25,7 +25,7 @@ pub(in super::super) struct Seen {
     pub(super) part: Part,
     /// What it has told, if its answer is over.
     pub(super) answer: Option<Answer>,
-    pub(super) process: Process,
+    pub(super) process: Activity,
 }
 
 /// How far a rank has come, as the launcher knows by itself.
@@ -105,7 +105,7 @@ type Debt = (u32, WantKind, Option<Site>, Option<u32>);
 
 impl Seen {
     /// What the launcher knows by itself.
-    pub(in super::super) fn from_outside(part: Part, process: Process) -> Self {
+    pub(in super::super) fn from_outside(part: Part, process: Activity) -> Self {
         Self { part, answer: None, process }
     }
 }
@@ -327,7 +327,7 @@ fn idle(edges: &[WaitEdge], waiting: &BTreeSet<u32>, now: &[Seen]) -> Vec<Findin
     // A stopped rank does not answer operations either, which need no call of its program.
     let is_away = |rank: u32| {
         now.get(rank as usize).is_some_and(|seen| {
-            seen.part == Part::Running && (seen.process == Process::Stopped || seen.answer.is_none())
+            seen.part == Part::Running && (seen.process == Activity::Stopped || seen.answer.is_none())
         })
     };
     for (from, seen) in (0u32..).zip(now) {

@@ -2,7 +2,7 @@
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) enum Process {
+pub(in super::super) enum Activity {
     /// It runs, or could.
     Runs,
     Sleeps,
@@ -13,7 +13,7 @@ pub(in super::super) enum Process {
     Unknown,
 }
 
-impl Process {
+impl Activity {
     const ALL: [Self; 4] = [Self::Runs, Self::Sleeps, Self::Stopped, Self::Unknown];
 
     /// As a number, which other hosts understand.
@@ -21,7 +21,7 @@ impl Process {
         self as u32
     }
 
-    /// The inverse of [`Process::number`].
+    /// The inverse of [`Activity::number`].
     pub(in super::super) fn of_number(number: u32) -> Option<Self> {
         Self::ALL.get(number as usize).copied()
     }
@@ -49,16 +49,16 @@ mod tests {
     #[test]
     fn the_state_is_behind_the_name() {
         for (stat, process) in [
-            ("12 (solver) R 1 2", Process::Runs),
-            ("12 (a) T (b) S 1 2", Process::Sleeps),
-            ("12 (solver) T 1 2", Process::Stopped),
-            ("12 (solver) Z 1 2", Process::Unknown),
-            ("", Process::Unknown),
+            ("12 (solver) R 1 2", Activity::Runs),
+            ("12 (a) T (b) S 1 2", Activity::Sleeps),
+            ("12 (solver) T 1 2", Activity::Stopped),
+            ("12 (solver) Z 1 2", Activity::Unknown),
+            ("", Activity::Unknown),
         ] {
-            assert_eq!(Process::read(stat), process, "{stat}");
+            assert_eq!(Activity::read(stat), process, "{stat}");
         }
-        assert_ne!(Process::of(std::process::id()), Process::Stopped);
-        assert!(Process::ALL.iter().all(|one| Process::of_number(one.number()) == Some(*one)));
-        assert_eq!(Process::of_number(4), None);
+        assert_ne!(Activity::of(std::process::id()), Activity::Stopped);
+        assert!(Activity::ALL.iter().all(|one| Activity::of_number(one.number()) == Some(*one)));
+        assert_eq!(Activity::of_number(4), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Findings, and the text of the reports, for jobs whose ranks have reported given facts.
 
 use super::graph::{Answer, Finding, Part, Seen, findings};
-use super::processes::Process;
+use super::processes::Activity;
 use super::report::{Reason, Reports, Step};
 use super::words::lines;
 use crate::pmi::facts::{AnswerSummary, Fact, Hold, Said, Site, Wait, Want, WantKind};
@@ -26,10 +26,10 @@ fn reported(facts: &[Fact]) -> Seen {
     let mut answer = Answer::default();
     let is_over = facts.iter().map(|fact| answer.add(Said { report: 1, fact: fact.clone() })).last();
     assert_eq!(is_over, Some(true));
-    Seen { part: Part::Running, answer: Some(answer), process: Process::Sleeps }
+    Seen { part: Part::Running, answer: Some(answer), process: Activity::Sleeps }
 }
 
-fn outside(part: Part, process: Process) -> Seen {
+fn outside(part: Part, process: Activity) -> Seen {
     Seen::from_outside(part, process)
 }
 
@@ -192,12 +192,15 @@ fn a_rank_that_never_entered_is_named_with_what_it_does_instead() {
     for (last, why) in [
         (receive, "it waits in MPI_Recv for a message from rank 1"),
         (away(), "it has slept outside MPI for 8 s"),
-        (Seen { process: Process::Runs, ..away() }, "it has computed outside MPI for 8 s"),
-        (outside(Part::Running, Process::Stopped), "it is stopped (SIGSTOP)"),
-        (outside(Part::Running, Process::Sleeps), "it does not answer"),
-        (outside(Part::Meeting, Process::Sleeps), "it waits in MPI_Init or MPI_Finalize for all other ranks"),
-        (outside(Part::Finalized, Process::Sleeps), "it has finalized"),
-        (outside(Part::Ended, Process::Unknown), "it has ended"),
+        (Seen { process: Activity::Runs, ..away() }, "it has computed outside MPI for 8 s"),
+        (outside(Part::Running, Activity::Stopped), "it is stopped (SIGSTOP)"),
+        (outside(Part::Running, Activity::Sleeps), "it does not answer"),
+        (
+            outside(Part::Meeting, Activity::Sleeps),
+            "it waits in MPI_Init or MPI_Finalize for all other ranks",
+        ),
+        (outside(Part::Finalized, Activity::Sleeps), "it has finalized"),
+        (outside(Part::Ended, Activity::Unknown), "it has ended"),
     ] {
         let said = said(&job(last));
         assert_eq!(said[0], format!("{never}{why}"));
@@ -236,7 +239,7 @@ fn ranks_in_different_calls_of_one_collective_are_told() {
 #[test]
 fn several_that_are_missing_are_told_by_what_they_do() {
     let barrier = || waits("barrier", WantKind::Collective, Some(WORLD), &[0, 1, 2, 3, 4]);
-    let seen = [barrier(), away(), away(), outside(Part::Running, Process::Stopped), barrier()];
+    let seen = [barrier(), away(), away(), outside(Part::Running, Activity::Stopped), barrier()];
     let never = "never entered MPI_Barrier on MPI_COMM_WORLD that ranks 0,4 are in:";
     let expected = [
         format!("ranks 1,2 {never} they have slept outside MPI for 8 s"),
@@ -246,7 +249,7 @@ fn several_that_are_missing_are_told_by_what_they_do() {
     // A rank that takes part without waiting is not missing.
     let mut joined = away();
     joined.answer.as_mut().unwrap().summary.joined = vec![0];
-    let seen = [barrier(), joined, away(), outside(Part::Running, Process::Stopped), barrier()];
+    let seen = [barrier(), joined, away(), outside(Part::Running, Activity::Stopped), barrier()];
     assert!(said(&seen)[0].starts_with("rank 2 never entered"));
 }
 
@@ -283,7 +286,7 @@ fn a_rank_that_has_not_done_its_part_is_named() {
         (
             [
                 waits("flush", WantKind::Answers, Some(FORCES), &[1]),
-                outside(Part::Running, Process::Stopped),
+                outside(Part::Running, Activity::Stopped),
                 away(),
             ],
             "rank 1 does not answer the operations of rank 0 on window \"forces\": it is stopped (SIGSTOP)",
@@ -325,7 +328,7 @@ fn equal_lines_are_one_line() {
         end(true),
     ]);
     let seen =
-        [fence(), later, fence(), fence(), away(), away(), outside(Part::Starting, Process::Runs), fence()];
+        [fence(), later, fence(), fence(), away(), away(), outside(Part::Starting, Activity::Runs), fence()];
     assert_eq!(
         lines(&seen, &[]),
         [
@@ -359,7 +362,7 @@ fn equal_lines_are_one_line() {
 
 /// Feeds a report with the same answers twice; gives the last step.
 fn run(reports: &mut Reports, first: Step, now: &mut Instant, facts: &dyn Fn(u32) -> Vec<Fact>) -> Step {
-    let look = |_| outside(Part::Running, Process::Sleeps);
+    let look = |_| outside(Part::Running, Activity::Sleeps);
     let mut step = first;
     for _ in 0..10 {
         match step {
@@ -409,7 +412,7 @@ fn a_report_is_two_gatherings_and_is_told_again_when_it_is_another_or_twice_as_l
 
 #[test]
 fn a_silent_rank_is_waited_for_for_two_seconds_and_a_stopped_one_is_not() {
-    let look = |_| outside(Part::Running, Process::Sleeps);
+    let look = |_| outside(Part::Running, Activity::Sleeps);
     let mut reports = Reports::new(3);
     let begin = Instant::now();
     let Step::Ask(report) = reports.want(Reason::Signal, begin) else { panic!() };
@@ -432,7 +435,7 @@ fn a_silent_rank_is_waited_for_for_two_seconds_and_a_stopped_one_is_not() {
 
 #[test]
 fn ranks_that_ask_often_are_told_of_at_times() {
-    let look = |_| outside(Part::Running, Process::Sleeps);
+    let look = |_| outside(Part::Running, Activity::Sleeps);
     let mut reports = Reports::new(2);
     let mut now = Instant::now();
     let first = reports.want(Reason::Wait, now);

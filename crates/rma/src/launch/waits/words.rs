@@ -3,7 +3,7 @@
 //! Pure. Ranks are those of `MPI_COMM_WORLD`, calls have the names of the C interface.
 
 use super::graph::{Finding, Part, Seen, WaitEdge, WaitNode, is_before};
-use super::processes::Process;
+use super::processes::Activity;
 use crate::pmi::Ranks;
 use crate::pmi::facts::{Site, Want, WantKind};
 use rma_core::host::Instance;
@@ -92,7 +92,7 @@ fn states(seen: &[Seen]) -> Vec<String> {
 fn state(seen: &Seen) -> Option<Doing> {
     let does = match seen.part {
         Part::Ended => "has ended",
-        _ if seen.process == Process::Stopped => "is stopped (SIGSTOP)",
+        _ if seen.process == Activity::Stopped => "is stopped (SIGSTOP)",
         Part::Starting => "has not come to MPI_Init",
         Part::Meeting => "waits in MPI_Init or MPI_Finalize for all other ranks",
         Part::Finalized => "has finalized",
@@ -107,9 +107,9 @@ fn running(seen: &Seen) -> Option<Doing> {
         return None;
     }
     let (does, done) = match seen.process {
-        Process::Runs => ("computes", "has computed"),
-        Process::Sleeps => ("sleeps", "has slept"),
-        Process::Stopped | Process::Unknown => ("is", "has been"),
+        Activity::Runs => ("computes", "has computed"),
+        Activity::Sleeps => ("sleeps", "has slept"),
+        Activity::Stopped | Activity::Unknown => ("is", "has been"),
     };
     let seconds = answer.summary.away.filter(|seconds| *seconds > 0);
     let does = if seconds.is_some() { done } else { does };
