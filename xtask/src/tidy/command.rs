@@ -2,8 +2,8 @@
 
 use super::tree::{Finding, Tree};
 use super::{
-    dependencies, docs, length, methods, models, order, protocols, rooms, shape, text, tuning, unsafety,
-    variables, vocabulary, volume, width, words,
+    dependencies, docs, length, methods, models, names, order, protocols, rooms, shape, text, tuning,
+    unsafety, variables, vocabulary, volume, width, words,
 };
 use crate::Outcome;
 use crate::workspace::Workspace;
@@ -23,6 +23,7 @@ const RULES: &[fn(&Tree, &mut Vec<Finding>)] = &[
     length::check,
     methods::check,
     models::check,
+    names::check,
     order::check,
     protocols::check,
     rooms::check,
@@ -89,6 +90,8 @@ mod tests {
             ("m/src/c.rs", methods),
             ("m/src/d.rs", methods),
             ("m/src/e.rs", methods),
+            ("crates/n/src/a.rs", "//! A.\nstruct X;\n"),
+            ("crates/n/src/b.rs", "//! B.\nstruct X;\n"),
             ("l.rs", &format!("//! L.\n{}\n", "x".repeat(200))),
         ]);
         tree.dependencies.push(Dependency {
@@ -110,6 +113,7 @@ mod tests {
             "the word epoch",
             "needs mio",
             "methods of Window",
+            "defines a type",
             "runs the models",
             "a imports b",
             "not a word of the vocabulary",

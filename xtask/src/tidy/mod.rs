@@ -12,6 +12,7 @@ mod length;
 mod mask;
 mod methods;
 mod models;
+mod names;
 mod order;
 mod protocols;
 mod rooms;
