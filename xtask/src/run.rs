@@ -213,7 +213,7 @@ mod tests {
         let command = build(&workspace, &demo, false);
         let words = command.get_args().map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ");
         assert!(
-            words.contains("--features rma-mpi/launcher --bin rmarun") && words.contains("--example heat2d"),
+            words.contains("--features launcher --bin rmarun") && words.contains("--example heat2d"),
             "{words}"
         );
         assert!(!words.contains("--bins") && words.contains("--release"), "{words}");

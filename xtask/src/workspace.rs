@@ -92,10 +92,11 @@ impl Workspace {
         cargo(&self.root, subcommand)
     }
 
-    /// A build of the launcher, to which more can be added. The feature that has it is none of what a program depends on.
+    /// A build of the launcher, to which more can be added. The feature that has it is none of what a program depends on. With the name of
+    /// its package before it, cargo takes it for one of what the package's tests depend on, which is the package itself.
     pub(crate) fn build_launcher(&self) -> Command {
         let mut build = self.cargo("build");
-        build.args(["--package", "rma-mpi", "--features", "rma-mpi/launcher", "--bin", LAUNCHER]);
+        build.args(["--package", "rma-mpi", "--features", "launcher", "--bin", LAUNCHER]);
         build
     }
 
