@@ -1,10 +1,11 @@
 //! Runs `direct-path` of `rma-bench` under callgrind, once with N calls and once with 2N, and takes the difference; then the
-//! same for the calls of typed windows, those in C, and those in C inside another library.
+//! same for the calls of typed windows, those in C, those in C to another rank by packets, and those in C inside another library.
 //!
 //! Callgrind collects in the loop over the calls alone, so the profile of a run names everything that a call executes:
 //! its functions, the libraries they come from, and, for code that was inlined, the source files.
 
 use super::c_calls;
+use super::created_calls;
 use super::guest_calls;
 use super::run::Repeated;
 use super::rust_calls;
@@ -29,8 +30,8 @@ const PROGRAM: &str = "direct-path";
 
 /// Count the instructions of direct calls, and check what they execute. Needs valgrind.
 ///
-/// Prints tables of instructions per call, of the engine, of typed windows, of the C library, and of librma_guest.so with it where MPICH
-/// is installed, as in docs/performance.md. Fails when a communication call executes an allocation, a lock or a system call, or a call in C
+/// Prints tables of instructions per call, of the engine, of typed windows, of the C library, of it on created memory, and of librma_guest.so
+/// with it where MPICH is installed, as in docs/performance.md. Fails when a communication call executes an allocation, a lock or a system call, or a call in C
 /// or of a typed window has more instructions than it may.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -61,7 +62,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     println!("| call | instructions |\n| --- | --- |");
     for (call, must_be_pure) in CALLS {
         let function = format!("direct_path::measured::{call}");
-        let repeated = Repeated { program: &program, preload: None, call, function: &function };
+        let repeated = Repeated { program: &program, preload: None, call, function: &function, across: None };
         let (instructions, profile) = repeated.measure(workspace, args.n, |profile| profile.instructions)?;
         println!("| {call} | {instructions:.1} |");
         if args.list {
@@ -77,9 +78,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Outcome {
     println!();
     findings.extend(c_calls::count(workspace, args.n, args.list)?);
     println!();
+    findings.extend(created_calls::count(workspace, args.n, args.list)?);
+    println!();
     findings.extend(guest_calls::count(workspace, args.n, args.list)?);
     if findings.is_empty() {
-        println!("\nThe communication calls execute no allocation, no lock and no system call.");
+        println!(
+            "\nThe communication calls on mapped memory execute no allocation, no lock and no system call."
+        );
         return Ok(ExitCode::SUCCESS);
     }
     findings.iter().for_each(|finding| eprintln!("{finding}"));

@@ -2,6 +2,7 @@
 
 mod c_calls;
 mod command;
+mod created_calls;
 mod guest_calls;
 mod profile;
 mod run;

@@ -25,8 +25,8 @@ pub(super) fn count(
     let mut findings = Vec::new();
     println!("| typed call | instructions |\n| --- | --- |");
     for (call, name, limit, must_be_pure) in CALLS {
-        let repeated =
-            Repeated { program, preload: None, call, function: &format!("direct_path::measured::{call}") };
+        let function = format!("direct_path::measured::{call}");
+        let repeated = Repeated { program, preload: None, call, function: &function, across: None };
         let (instructions, profile) = repeated.measure(workspace, n, |profile| profile.instructions)?;
         println!("| `{name}` | {instructions:.1} |");
         if list {
