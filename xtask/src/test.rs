@@ -20,11 +20,11 @@ const TOTAL_LIMIT: Duration = Duration::from_secs(70 * 60);
 
 /// Run the whole suite as CI does.
 ///
-/// Formatting, house rules, lints, build, the C library against the tables of the ABI, all tests, all tests again with the smallest pools and buffers, and the models
-/// of the lock-free parts. Ends with the tests that failed and a summary; the exit status is 0 only when every stage passed.
+/// Formatting, house rules, lints, build, the C library against the tables of the ABI, all tests, all tests again with the smallest pools and buffers, the models
+/// of the lock-free parts, and the instructions of calls. Ends with the tests that failed and a summary; the exit status is 0 only when every stage passed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Leave out the second pass and the models.
+    /// Leave out the second pass, the models and the instructions.
     #[arg(long)]
     quick: bool,
 
@@ -177,6 +177,9 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
     smallest.args(smallest::PROGRAMS.iter().flat_map(|program| ["--test", program]));
     smallest.envs([smallest::MARK]).envs(smallest::VARIABLES.iter().copied());
     stages.push(Stage { has_tests: true, ..stage("tests, smallest sizes", 900, smallest) });
+    if args.name.is_none() {
+        stages.push(stage("instructions", 600, xtask("callgrind")));
+    }
     stages
 }
 
@@ -270,6 +273,7 @@ mod tests {
             "cluster",
             "tests",
             "tests, smallest sizes",
+            "instructions",
         ];
         assert_eq!(all, expected);
         assert_eq!(names(true, None), all[..8]);
