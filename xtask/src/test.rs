@@ -178,7 +178,7 @@ fn stages(workspace: &Workspace, args: &Args) -> Vec<Stage> {
     smallest.envs([smallest::MARK]).envs(smallest::VARIABLES.iter().copied());
     stages.push(Stage { has_tests: true, ..stage("tests, smallest sizes", 900, smallest) });
     if args.name.is_none() {
-        stages.push(stage("instructions", 600, xtask("callgrind")));
+        stages.push(stage("instructions", 900, xtask("callgrind")));
     }
     stages
 }
