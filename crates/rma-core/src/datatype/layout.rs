@@ -42,6 +42,10 @@ pub struct Layout {
     /// `None` is one run of `block` bytes.
     pub(super) body: Option<Arc<Body>>,
     pub(super) size: u64,
+    /// Lowest offset. It follows from all else, as the next one; every call on a window asks for both.
+    pub(super) low: i64,
+    /// Offset just past the highest byte.
+    pub(super) high: i64,
 }
 
 /// A body of several runs.
@@ -92,8 +96,8 @@ impl Layout {
     /// # Panics
     /// When `size` does not fit 63 bits: no memory is that large.
     pub fn contiguous(size: u64) -> Self {
-        assert!(i64::try_from(size).is_ok(), "{size} contiguous bytes do not fit any memory");
-        Self { first: 0, block: size, loops: SmallVec::new(), body: None, size }
+        let Ok(high) = i64::try_from(size) else { panic!("{size} contiguous bytes do not fit any memory") };
+        Self { first: 0, block: size, loops: SmallVec::new(), body: None, size, low: 0, high }
     }
 
     /// `block` bytes at offset `first`, repeated by `loops`, outermost first. `None` if the number of bytes or an
@@ -125,9 +129,7 @@ impl Layout {
         if self.size == 0 {
             return Some(Self::contiguous(0));
         }
-        let shifted = Self { first: self.first.checked_add(by)?, ..self.clone() };
-        shifted.checked_bounds()?;
-        Some(shifted)
+        Self { first: self.first.checked_add(by)?, ..self.clone() }.bounded()
     }
 
     /// The layout `count` times, each `stride` bytes behind the one before. `None` if the number of bytes or an offset does
@@ -141,8 +143,7 @@ impl Layout {
         if count > 1 && !new.extend_evenly(count, stride) {
             new.loops.insert(0, Loop { count, stride });
         }
-        new.checked_bounds()?;
-        Some(new)
+        new.bounded()
     }
 
     /// All bytes of the first part, then those of the second, and so on. `None` if the number of bytes or an offset does not
@@ -170,8 +171,8 @@ impl Layout {
         let mut size = 0_u64;
         for part in &mut parts {
             part.first = part.first.checked_sub(origin)?;
-            let bounds = part.checked_bounds()?;
-            (low, high) = (bounds.0.min(low), bounds.1.max(high));
+            part.find_bounds()?;
+            (low, high) = (part.low.min(low), part.high.max(high));
             size = size.checked_add(part.size).filter(|size| i64::try_from(*size).is_ok())?;
         }
         let mut end = 0;
@@ -206,8 +207,9 @@ impl Layout {
     }
 
     /// Lowest offset, and offset just past the highest byte. Equal when the layout is empty.
+    #[inline]
     pub fn bounds(&self) -> (i64, i64) {
-        self.checked_bounds().expect("the constructor has checked that the bounds fit")
+        (self.low, self.high)
     }
 
     /// A walk over all bytes.
@@ -216,9 +218,8 @@ impl Layout {
     }
 
     fn of_body(first: i64, block: u64, body: Body) -> Option<Self> {
-        let layout = Self { first, block, loops: SmallVec::new(), body: Some(Arc::new(body)), size: block };
-        layout.checked_bounds()?;
-        Some(layout)
+        let (loops, body) = (SmallVec::new(), Some(Arc::new(body)));
+        Self { first, block, loops, body, size: block, low: 0, high: 0 }.bounded()
     }
 
     /// Repeats the layout by changing what is there, if it goes on evenly.
@@ -233,7 +234,13 @@ impl Layout {
         true
     }
 
-    fn checked_bounds(&self) -> Option<(i64, i64)> {
+    /// The same with the bounds that follow from all else. `None` if an offset does not fit 63 bits.
+    pub(super) fn bounded(mut self) -> Option<Self> {
+        self.find_bounds()?;
+        Some(self)
+    }
+
+    fn find_bounds(&mut self) -> Option<()> {
         let (low, high) =
             self.body.as_ref().map_or((0, i64::try_from(self.block).ok()?), |body| (body.low, body.high));
         let mut low = self.first.checked_add(low)?;
@@ -248,7 +255,8 @@ impl Layout {
         }
         // The distance between any two bytes fits as well.
         high.checked_sub(low)?;
-        Some((low, high))
+        (self.low, self.high) = (low, high);
+        Some(())
     }
 }
 
@@ -302,8 +310,7 @@ impl ListOfRuns {
             return Layout::of_body(first, size, Body { pieces, low, high, runs: number });
         };
         let loops = if number == 1 { SmallVec::new() } else { smallvec![Loop { count: number, stride }] };
-        let layout = Layout { first, block: size / number, loops, body: None, size };
-        layout.checked_bounds().map(|_| layout)
+        Layout { first, block: size / number, loops, body: None, size, low: 0, high: 0 }.bounded()
     }
 }
 

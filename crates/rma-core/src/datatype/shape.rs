@@ -151,6 +151,7 @@ impl Layout {
         loop {
             if layout.fits(room) {
                 let len = layout.size - from;
+                let layout = layout.bounded().expect("a part of a layout that fits");
                 return Piece { layout, from, len };
             }
             if let Some(outer) = layout.loops.first().copied() {

@@ -236,7 +236,7 @@ impl Datatype {
     ///
     /// # Errors
     /// As [`Datatype::layout`].
-    #[inline]
+    #[inline(always)] // what is not made by loops costs a few stores
     pub(crate) fn elements_in<'a>(
         &'a self,
         call: &'static str,
@@ -244,10 +244,13 @@ impl Datatype {
         own: &'a mut Option<Layout>,
     ) -> Result<&'a Layout> {
         if count == 1 {
-            return Ok(&self.0.layout);
+            Ok(&self.0.layout)
+        } else if let Some(len) = self.dense_len(count) {
+            Ok(own.insert(Layout::contiguous(len)))
+        } else {
+            let made = self.layout(count).map_err(|error| error.in_call(call))?;
+            Ok(own.insert(made))
         }
-        let made = self.layout(count).map_err(|error| error.in_call(call))?;
-        Ok(own.insert(made))
     }
 
     #[cold]
