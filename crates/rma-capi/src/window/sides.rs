@@ -105,6 +105,15 @@ impl<'t> SideElements<'t> {
         Ok(Self { address: Memory::NULL, count: count("target_count", target.count)?, datatype })
     }
 
+    /// [`Elements::at_target`] of a call whose origin's elements these are: mostly of one type, which then is looked up once.
+    #[inline(always)]
+    fn also_at_target<C: Wide>(&self, origin: &Origin<C>, target: &Target<C>) -> Result<Self> {
+        if origin.datatype != target.datatype {
+            return Self::at_target(target);
+        }
+        Ok(Self { address: Memory::NULL, count: count("target_count", target.count)?, ..*self })
+    }
+
     /// The same place by a displacement that is its first byte's, and elements whose first byte has none, whose type is put into
     /// `own`; `None` where it has no address.
     #[cold]
@@ -150,7 +159,8 @@ pub(crate) fn with_sides<C: Wide, R>(
     target: &Target<C>,
     run: impl FnOnce(Sides<'_>) -> Result<R>,
 ) -> Result<Option<R>> {
-    let (here, there) = (SideElements::of_origin(origin, target)?, SideElements::at_target(target)?);
+    let here = SideElements::of_origin(origin, target)?;
+    let there = here.also_at_target(origin, target)?;
     let mut own = None;
     Sides::new(window, here, there, target, &mut own)?.map(run).transpose()
 }

@@ -30,7 +30,7 @@ pub(crate) fn put<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -
         (Some(len), Some((rank, disp))) => {
             window.inner.put(origin.address.readable("origin_addr", len)?, rank, disp)
         }
-        _ => put_any(window, origin, target),
+        _ => put_any(window, &origin, &target),
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn get<C: Wide>(origin: Origin<C>, target: Target<C>, win: MPI_Win) -
         (Some(len), Some((rank, disp))) => {
             window.inner.get(origin.address.writable("origin_addr", len)?, rank, disp)
         }
-        _ => get_any(window, origin, target),
+        _ => get_any(window, &origin, &target),
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn accumulate<C: Wide>(
             let kernel = kernel(op, target.datatype, basic, len)?;
             window.inner.accumulate(origin.address.readable("origin_addr", len)?, kernel, rank, disp)
         }
-        _ => accumulate_any(window, origin, target, op),
+        _ => accumulate_any(window, &origin, &target, op),
     }
 }
 
@@ -173,25 +173,31 @@ fn not_compared(datatype: MPI_Datatype) -> Error {
     Error::new(ErrorClass::Type, "", cause)
 }
 
+// What these get is read where it is: copied, it would be read in other pieces than it was just written in.
 #[inline(never)]
-fn put_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
+fn put_any<C: Wide>(window: &Win, origin: &Origin<C>, target: &Target<C>) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
     let run = |sides: Sides<'_>| unsafe { window.inner.put_typed(sides.origin(), sides.rank, sides.area()) };
-    with_sides(window, &origin, &target, run).map(Option::unwrap_or_default)
+    with_sides(window, origin, target, run).map(Option::unwrap_or_default)
 }
 
 #[inline(never)]
-fn get_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>) -> Result<()> {
+fn get_any<C: Wide>(window: &Win, origin: &Origin<C>, target: &Target<C>) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
     let run =
         |sides: Sides<'_>| unsafe { window.inner.get_typed(sides.destination(), sides.rank, sides.area()) };
-    with_sides(window, &origin, &target, run).map(Option::unwrap_or_default)
+    with_sides(window, origin, target, run).map(Option::unwrap_or_default)
 }
 
 #[inline(never)]
-fn accumulate_any<C: Wide>(window: &Win, origin: Origin<C>, target: Target<C>, handle: MPI_Op) -> Result<()> {
+fn accumulate_any<C: Wide>(
+    window: &Win,
+    origin: &Origin<C>,
+    target: &Target<C>,
+    handle: MPI_Op,
+) -> Result<()> {
     // SAFETY: as in `get_accumulate`.
-    with_op(window, &origin, &target, handle, |sides, op| unsafe {
+    with_op(window, origin, target, handle, |sides, op| unsafe {
         window.inner.accumulate_typed(sides.origin(), op, sides.rank, sides.area())
     })
     .map(Option::unwrap_or_default)
