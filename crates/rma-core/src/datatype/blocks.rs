@@ -172,7 +172,7 @@ impl Pairs {
     }
 }
 
-/// Blocks that two runs begin with. A single long segment of one is cut into blocks as long as the other's.
+/// Blocks that two runs begin with. The first segment of one, if it is longer, is cut into blocks as long as the other's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Matched {
     pub(super) len: u64,
@@ -187,14 +187,31 @@ impl Matched {
         let len = from.len.min(to.len);
         let (count, from_stride, to_stride) = if from.len == to.len {
             (from.count.min(to.count), from.stride, to.stride)
-        } else if from.count == 1 && to.count > 1 && from.len > to.len {
+        } else if from.len > to.len {
             (cut(from.len, to), len as i64, to.stride)
-        } else if to.count == 1 && from.count > 1 && to.len > from.len {
-            (cut(to.len, from), from.stride, len as i64)
         } else {
-            (1, 0, 0)
+            (cut(to.len, from), from.stride, len as i64)
         };
         Self { len, count, from_stride, to_stride }
+    }
+
+    /// Bytes of all blocks of one side.
+    #[inline]
+    pub(super) fn bytes(self) -> u64 {
+        // Both are of one layout.
+        self.len * self.count
+    }
+
+    /// The first of them, or the first part of the first one, which have no more than `most` bytes.
+    #[inline]
+    pub(super) fn within(self, most: u64) -> Self {
+        if self.bytes() <= most {
+            self
+        } else if self.len >= most {
+            Self { len: most, count: 1, ..self }
+        } else {
+            Self { count: most / self.len, ..self }
+        }
     }
 }
 

@@ -56,6 +56,8 @@ pub(super) struct Body {
     pub(super) low: i64,
     /// Offset just past the highest byte.
     pub(super) high: i64,
+    /// Bytes of each run of a list, if they are equally long; else 0.
+    pub(super) each: u64,
     /// Number of runs; saturates.
     runs: u64,
 }
@@ -88,6 +90,14 @@ pub struct Segment {
     pub offset: i64,
     /// Number of bytes, at least one.
     pub len: u64,
+}
+
+impl Segment {
+    /// What is left of it behind `len` bytes.
+    #[inline]
+    pub(super) fn after(self, len: u64) -> Self {
+        Self { offset: self.offset + len as i64, len: self.len - len }
+    }
 }
 
 impl Layout {
@@ -180,7 +190,7 @@ impl Layout {
             end += layout.size;
             Part { end, layout }
         });
-        let body = Body { pieces: Pieces::Parts(parts.collect()), low, high, runs };
+        let body = Body { pieces: Pieces::Parts(parts.collect()), low, high, each: 0, runs };
         Self::of_body(origin, size, body)
     }
 
@@ -306,12 +316,19 @@ impl ListOfRuns {
             return Some(Layout::contiguous(0));
         }
         let Some(stride) = even_stride_of_runs(&runs) else {
+            let each = even_len_of_runs(&runs).unwrap_or(0);
             let pieces = Pieces::Blocks(runs.into_boxed_slice());
-            return Layout::of_body(first, size, Body { pieces, low, high, runs: number });
+            return Layout::of_body(first, size, Body { pieces, low, high, each, runs: number });
         };
         let loops = if number == 1 { SmallVec::new() } else { smallvec![Loop { count: number, stride }] };
         Layout { first, block: size / number, loops, body: None, size, low: 0, high: 0 }.bounded()
     }
+}
+
+/// The bytes of each run, if they are equally long.
+fn even_len_of_runs(runs: &[Block]) -> Option<u64> {
+    let len = runs.first()?.end;
+    runs.windows(2).all(|pair| pair[1].end - pair[0].end == len).then_some(len)
 }
 
 /// The distance from each run to the next, if they are alike and equally far apart.

@@ -6,7 +6,11 @@
 
 mod arrays;
 mod basic;
+mod behind;
 mod blocks;
+mod copy;
+#[cfg(test)]
+mod copy_tests;
 mod layout;
 mod shape;
 #[cfg(test)]

@@ -3,10 +3,12 @@
 //! Channels fill their vectors of system-call buffers from these and report how far they came; the position is kept here
 //! and nowhere else. A base address may be null (`MPI_BOTTOM`): the layout's offsets are then addresses.
 
-use super::blocks::{Matched, ReadBlocks, WriteBlocks};
+use super::behind::Behind;
+use super::blocks::{ReadBlocks, WriteBlocks};
+use super::copy::copy;
 use super::layout::{Layout, Segment};
-use super::walk::{Behind, Run, Segments};
-use crate::mem::{ReadSpan, Side, WriteSpan, copy_block, copy_blocks};
+use super::walk::{Run, Segments};
+use crate::mem::{ReadSpan, WriteSpan};
 use std::borrow::Borrow;
 use std::ops::{ControlFlow, Range};
 
@@ -167,107 +169,16 @@ impl<L: Borrow<Layout>> Gather<L> {
 
     /// Copies the next bytes to the next bytes of `into`, as many as both sides have, and advances both; says how many.
     pub fn transfer<T: Borrow<Layout>>(&mut self, into: &mut Scatter<T>) -> u64 {
-        let wanted = self.remaining().min(into.remaining());
         if into.is_discard() {
+            let wanted = self.remaining().min(into.remaining());
             self.segments.advance(wanted);
             into.segments.advance(wanted);
             return wanted;
         }
-        let mut left = wanted;
-        while left > 0
-            && let (Some(from), Some(to)) = (self.segments.peek_run(), into.segments.peek_run())
-        {
-            let matched = Matched::of(from, to);
-            let is_short = matched.count < WORTH_A_LOOP;
-            let moved = if is_short && (self.segments.goes_on() || into.segments.goes_on()) {
-                self.transfer_segments(from, into, to)
-            } else {
-                let start = self.base.wrapping_offset(from.offset as isize);
-                let from = Side { start, stride: matched.from_stride as isize };
-                let start = into.base.wrapping_offset(to.offset as isize);
-                let to = Side { start, stride: matched.to_stride as isize };
-                // SAFETY: the blocks are segments, or parts of segments, of the two layouts, whose bytes the constructors'
-                // callers promised to be readable here and writable there.
-                unsafe { copy_blocks(to, from, matched.len as usize, matched.count as usize) };
-                matched.len * matched.count
-            };
-            self.segments.advance(moved);
-            into.segments.advance(moved);
-            left -= moved;
-        }
-        wanted - left
-    }
-
-    /// Copies segment by segment, beginning with those of both sides that come next, up to the end of what one list or loop of either
-    /// side makes; says how many bytes.
-    fn transfer_segments<T: Borrow<Layout>>(&self, from: Run, into: &Scatter<T>, to: Run) -> u64 {
-        let (mut from, mut behind_from) = self.segments.upcoming_from(from);
-        let (mut to, mut behind_to) = into.segments.upcoming_from(to);
-        let wanted = self.remaining().min(into.remaining());
-        let (source, target) =
-            (self.base.wrapping_offset(from.offset as isize), into.base.wrapping_offset(to.offset as isize));
-        // A side that lies side by side is not walked over.
-        if from.len >= wanted {
-            return each_part(to, behind_to, wanted, |at, done, len| {
-                let target = into.base.wrapping_offset(at as isize);
-                // SAFETY: a part of a segment before the end of the walk over `into`, and of the one segment that is left of `self`.
-                unsafe { copy_block(target, source.wrapping_add(done as usize), len as usize) };
-            });
-        }
-        if to.len >= wanted {
-            return each_part(from, behind_from, wanted, |at, done, len| {
-                let source = self.base.wrapping_offset(at as isize);
-                // SAFETY: as above, with the sides the other way around.
-                unsafe { copy_block(target.wrapping_add(done as usize), source, len as usize) };
-            });
-        }
-        let mut left = wanted;
-        loop {
-            let len = from.len.min(to.len).min(left);
-            let source = self.base.wrapping_offset(from.offset as isize);
-            let target = into.base.wrapping_offset(to.offset as isize);
-            // SAFETY: both are parts of segments before the ends of the two walks, as in `transfer`.
-            unsafe { copy_block(target, source, len as usize) };
-            left -= len;
-            if left == 0 || !step(&mut from, &mut behind_from, len) || !step(&mut to, &mut behind_to, len) {
-                return wanted - left;
-            }
-        }
+        // SAFETY: both layouts' bytes are readable here and writable there, as the constructors' callers promised.
+        unsafe { copy((into.base, &mut into.segments), (self.base, &mut self.segments)) }
     }
 }
-
-/// Calls `copy` with segments, and how many bytes came before each, up to `wanted` of them; says how many there were.
-#[inline(always)]
-fn each_part(
-    first: Segment,
-    mut behind: Behind<'_>,
-    wanted: u64,
-    mut copy: impl FnMut(i64, u64, u64),
-) -> u64 {
-    let (mut segment, mut done) = (first, 0);
-    loop {
-        let len = segment.len.min(wanted - done);
-        copy(segment.offset, done, len);
-        done += len;
-        match behind.next() {
-            Some(next) if done < wanted => segment = next,
-            _ => return done,
-        }
-    }
-}
-
-/// Goes on by `len` bytes of a segment, and behind its end to the next; says whether there is one.
-#[inline(always)]
-fn step(segment: &mut Segment, behind: &mut Behind<'_>, len: u64) -> bool {
-    if segment.len > len {
-        *segment = Segment { offset: segment.offset + len as i64, len: segment.len - len };
-        return true;
-    }
-    behind.next().map(|next| *segment = next).is_some()
-}
-
-/// So many equal blocks are copied by a loop of their own also where others go on behind them.
-const WORTH_A_LOOP: u64 = 8;
 
 impl Scatter {
     /// One contiguous span.

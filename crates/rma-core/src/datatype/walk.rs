@@ -1,6 +1,7 @@
 //! The resumable walk over a layout's bytes. Its whole position is one number (lessons, decision 6); what else it keeps
 //! follows from that, so that the next run is found without a search or a division.
 
+use super::behind::Behind;
 use super::layout::{Block, Layout, Loop, Pieces, Segment};
 use std::borrow::Borrow;
 use std::ops::ControlFlow;
@@ -27,68 +28,6 @@ struct Cursor {
     inner: u64,
     /// Number of the repetition of that within the loop around it.
     outer: u64,
-}
-
-/// Segments that two loops, and a list of runs within them, make one after the other.
-#[derive(Clone, Debug)]
-pub(super) struct Behind<'a> {
-    /// The list; empty for a single run.
-    blocks: &'a [Block],
-    /// Its runs that come next in this repetition.
-    next: std::slice::Iter<'a, Block>,
-    /// The list's bytes before those.
-    start: u64,
-    /// Bytes of the single run.
-    len: u64,
-    /// Offset of the body's first byte in this repetition.
-    base: i64,
-    /// From one repetition to the next.
-    stride: i64,
-    /// Repetitions behind this one.
-    more: u64,
-    /// Repetitions in all.
-    count: u64,
-    /// From the last repetition to the first one of the loop around.
-    around: i64,
-    more_around: u64,
-}
-
-impl Iterator for Behind<'_> {
-    type Item = Segment;
-
-    #[inline]
-    fn next(&mut self) -> Option<Segment> {
-        let block = match self.next.next() {
-            Some(block) => *block,
-            None => {
-                self.repeat()?;
-                if self.blocks.is_empty() {
-                    return Some(Segment { offset: self.base, len: self.len });
-                }
-                self.start = 0;
-                self.next = self.blocks.iter();
-                *self.next.next()?
-            }
-        };
-        let segment = Segment { offset: self.base + block.offset, len: block.end - self.start };
-        self.start = block.end;
-        Some(segment)
-    }
-}
-
-impl Behind<'_> {
-    #[inline]
-    fn repeat(&mut self) -> Option<()> {
-        if let Some(more) = self.more.checked_sub(1) {
-            self.more = more;
-            self.base += self.stride;
-        } else {
-            self.more_around = self.more_around.checked_sub(1)?;
-            self.base += self.around;
-            self.more = self.count - 1;
-        }
-        Some(())
-    }
 }
 
 /// Equal segments at equal distances, in the order of the walk.
@@ -148,6 +87,23 @@ impl<L: Borrow<Layout>> Segments<L> {
         self.peek_run().map(|run| Segment { offset: run.offset, len: run.len })
     }
 
+    /// The segments of the whole layout, when one loop makes them and none of its bytes is behind the walk or cut off.
+    #[inline(always)] // a few loads, where a search for the current position would be most of a short transfer
+    pub(super) fn whole_run(&self) -> Option<Run> {
+        let Layout { first, block, loops, body, size, .. } = self.layout();
+        let is_whole = self.position == 0 && self.end == *size && *size > 0;
+        if !is_whole || body.is_some() {
+            return None;
+        }
+        match loops.as_slice() {
+            [] => Some(single(*first, *block)),
+            [Loop { count, stride }] => {
+                Some(Run { offset: *first, len: *block, count: *count, stride: *stride })
+            }
+            _ => None,
+        }
+    }
+
     /// The segments at the current position that one loop makes; `None` at the end.
     #[inline]
     pub fn peek_run(&self) -> Option<Run> {
@@ -168,16 +124,6 @@ impl<L: Borrow<Layout>> Segments<L> {
         Some(Run { count: if is_within { run.count } else { remaining / run.len }, ..run })
     }
 
-    /// Whether [`Segments::upcoming`] reaches further than [`Segments::peek_run`].
-    #[inline]
-    pub(super) fn goes_on(&self) -> bool {
-        match body(self.layout()) {
-            Body::Run => self.layout().loops.len() > 1,
-            Body::List(_) => true,
-            Body::Layouts => false,
-        }
-    }
-
     /// The segment at the current position, and those behind it as far as two loops and a list within them make them, which may go
     /// on behind the walk's end; `None` at the end.
     #[inline]
@@ -186,13 +132,13 @@ impl<L: Borrow<Layout>> Segments<L> {
     }
 
     /// As [`Segments::upcoming`], with the segments that [`Segments::peek_run`] has found.
-    #[inline]
+    #[inline(always)] // moved, it would be read in other pieces than it was just written in
     pub(super) fn upcoming_from(&self, run: Run) -> (Segment, Behind<'_>) {
         let (layout, Cursor { base, index, inner, outer, .. }) = (self.layout(), self.cursor);
         let (blocks, next, start) = match body(layout) {
             Body::Run => (&[][..], [].iter(), 0),
             Body::List(blocks) => (blocks, blocks[index + 1..].iter(), blocks[index].end),
-            Body::Layouts => return run.upcoming(),
+            Body::Layouts => return Behind::of(run),
         };
         let mut loops = layout.loops.iter().rev();
         let [l, around] = [(); 2].map(|()| loops.next().copied().unwrap_or(Loop { count: 1, stride: 0 }));
@@ -200,7 +146,7 @@ impl<L: Borrow<Layout>> Segments<L> {
             blocks,
             next,
             start,
-            len: layout.block,
+            len: layout.body.as_ref().map_or(layout.block, |body| body.each),
             base,
             stride: l.stride,
             more: l.count - 1 - inner,
@@ -253,14 +199,22 @@ impl<L: Borrow<Layout>> Segments<L> {
     ///
     /// # Panics
     /// When fewer bytes remain.
-    #[inline]
+    #[inline(always)] // to the end, as mostly, it is one store
     pub fn advance(&mut self, len: u64) {
-        assert!(len <= self.remaining(), "advance by {len} with {} bytes left", self.remaining());
+        if len == self.remaining() {
+            self.position = self.end;
+        } else {
+            self.advance_within(len);
+        }
+    }
+
+    /// As the caller, to a byte before the end.
+    #[inline(never)]
+    fn advance_within(&mut self, len: u64) {
+        let remaining = self.remaining();
+        assert!(len < remaining, "advance by {len} with {remaining} bytes left");
         self.position += len;
         let (layout, cursor) = (self.layout.borrow(), &mut self.cursor);
-        if self.position == self.end {
-            return;
-        }
         cursor.within += len;
         match body(layout) {
             Body::Run if cursor.within >= layout.block => cursor.repeat(layout, self.position),
@@ -405,17 +359,6 @@ fn run_at(layout: &Layout, position: u64) -> Run {
                 (layout, offset) = (&parts[at].layout, cursor.base);
             }
         }
-    }
-}
-
-impl Run {
-    fn upcoming<'a>(self) -> (Segment, Behind<'a>) {
-        let Self { offset, len, count, stride } = self;
-        let (blocks, next) = (&[][..], [].iter());
-        let (more, around, more_around) = (count - 1, 0, 0);
-        let behind =
-            Behind { blocks, next, start: 0, len, base: offset, stride, more, count, around, more_around };
-        (Segment { offset, len }, behind)
     }
 }
 

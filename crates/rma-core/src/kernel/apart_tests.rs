@@ -70,6 +70,12 @@ fn rows_back(size: usize) -> Layout {
     Layout::nest(first, 8 * size as u64, &[Loop { count: COUNT as u64 / 8, stride }]).unwrap()
 }
 
+/// Two rows of half the words, each as long as many of [`rows`]; for operands and old values.
+fn long_rows(size: usize) -> Layout {
+    let loops = [Loop { count: 2, stride: (COUNT * size) as i64 }];
+    Layout::nest(size as i64, (COUNT / 2 * size) as u64, &loops).unwrap()
+}
+
 /// Two pieces again and again.
 fn pairs_of_pieces(size: usize) -> Layout {
     let pair = [(0, 1), (2, 3)].map(|(at, words)| (at * size as i64, words * size as u64));
@@ -99,7 +105,7 @@ fn check(kernel: Kernel, layout: &Layout, exclusion: &Reach) {
     let start = data(7);
     all.write(&start);
     let before = words_of(all, layout, len);
-    let sides = [apart(size, 3), pieces(size), rows(size), rows_back(size), torn(size)];
+    let sides = [apart(size, 3), pieces(size), rows(size), rows_back(size), long_rows(size), torn(size)];
     let sides = [Layout::contiguous(len as u64)].into_iter().chain(sides).collect::<Vec<_>>();
     for (side, keeps) in sides.iter().flat_map(|side| [(side, true), (side, false)]) {
         let (mut right, operand) = (before.clone(), words_of(operands, side, len));

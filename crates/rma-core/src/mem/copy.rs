@@ -57,6 +57,15 @@ pub(super) unsafe fn copy_short_in_line(to: *mut u8, from: *const u8, len: usize
     unsafe { copy_bytes(to, from, len) }
 }
 
+/// [`copy_bytes`] of at least half of [`MAX_SHORT`], and at most that.
+///
+/// # Safety
+/// As [`copy_bytes`].
+pub(super) unsafe fn copy_half_in_line(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { copy_bytes(to, from, len) }
+}
+
 /// [`copy_bytes`], if it is one store of the processor; says whether it was, and copies nothing otherwise.
 ///
 /// # Safety

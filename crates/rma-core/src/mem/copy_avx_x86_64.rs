@@ -29,6 +29,23 @@ pub(super) unsafe fn copy_32_avx(to: *mut u8, from: *const u8) {
     }
 }
 
+/// From 32 to 64 bytes: first part and last part, overlapping in the middle.
+///
+/// # Safety
+/// The processor has AVX; `to` is writable and `from` readable for `len` bytes, 32 to 64.
+#[inline(always)]
+pub(super) unsafe fn copy_64_avx(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller promises `len` bytes on both sides, at least 32.
+    unsafe {
+        asm_avx!([
+            "vmovdqu ymm0, [{from}]",
+            "vmovdqu ymm1, [{from} + {len} - 32]",
+            "vmovdqu [{to}], ymm0",
+            "vmovdqu [{to} + {len} - 32], ymm1",
+            "vzeroupper"], [from = in(reg) from, to = in(reg) to, len = in(reg) len], [nostack, preserves_flags]);
+    }
+}
+
 /// From 64 to 128 bytes: first part and last part, overlapping in the middle.
 ///
 /// # Safety

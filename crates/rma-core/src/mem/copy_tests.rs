@@ -1,10 +1,12 @@
 //! Every form of the copy against `copy_within` of a slice: lengths around each change of method, alignments, overlap.
 
 use super::copy::{
-    MAX_SHORT, copy_at_once, copy_block_at_once, copy_bytes, copy_in_line, copy_short_in_line,
+    MAX_SHORT, copy_at_once, copy_block_at_once, copy_bytes, copy_half_in_line, copy_in_line,
+    copy_short_in_line,
 };
 use super::testing::memory;
 use super::{ReadSpan, WriteSpan};
+use std::ops::RangeInclusive;
 
 pub(super) type Copy = unsafe fn(*mut u8, *const u8, usize);
 
@@ -45,8 +47,8 @@ fn check_one(copy: Copy, len: usize, to: usize, from: usize) {
 }
 
 /// Checks a form for short copies alone.
-fn check_short(copy: Copy, longest: usize) {
-    for len in 0..=longest {
+fn check_short(copy: Copy, lens: RangeInclusive<usize>) {
+    for len in lens {
         for (to, from) in [(64, 200), (200, 64), (65, 64), (64, 65), (70, 64), (77, 77)] {
             check_one(copy, len, to, from);
         }
@@ -57,7 +59,8 @@ fn check_short(copy: Copy, longest: usize) {
 fn the_chosen_form_copies() {
     check(copy_bytes, 0);
     check(copy_in_line, 0);
-    check_short(copy_short_in_line, MAX_SHORT);
+    check_short(copy_short_in_line, 0..=MAX_SHORT);
+    check_short(copy_half_in_line, MAX_SHORT / 2..=MAX_SHORT);
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -69,7 +72,8 @@ mod generic;
 fn the_generic_form_copies() {
     check(generic::copy_bytes, 0);
     check(generic::copy_in_line, 0);
-    check_short(generic::copy_short_in_line, generic::MAX_SHORT);
+    check_short(generic::copy_short_in_line, 0..=generic::MAX_SHORT);
+    check_short(generic::copy_half_in_line, MAX_SHORT / 2..=MAX_SHORT);
 }
 
 /// Lengths that are one store, but no word.

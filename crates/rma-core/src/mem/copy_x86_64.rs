@@ -14,8 +14,8 @@
 use super::avx512_x86_64::Width;
 use super::cache_x86_64::{amd_family, last_cache_bytes};
 use super::copy_avx_x86_64::{
-    copy_32_avx, copy_128_avx, copy_256_avx, copy_ascending_avx, copy_ascending_avx512, copy_descending_avx,
-    copy_streaming_avx,
+    copy_32_avx, copy_64_avx, copy_128_avx, copy_256_avx, copy_ascending_avx, copy_ascending_avx512,
+    copy_descending_avx, copy_streaming_avx,
 };
 use std::arch::asm;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -212,6 +212,16 @@ pub(super) unsafe fn copy_short_in_line(to: *mut u8, from: *const u8, len: usize
             );
         }
     }
+}
+
+/// [`copy_short_in_line`] of at least half of [`MAX_SHORT`], by half as many instructions where the processor has them.
+///
+/// # Safety
+/// As for [`copy_short_in_line`].
+#[inline(always)]
+pub(super) unsafe fn copy_half_in_line(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: the caller's promise; the length fits either.
+    unsafe { if is_avx_chosen() { copy_64_avx(to, from, len) } else { copy_short_in_line(to, from, len) } }
 }
 
 /// More than [`MAX_SHORT`] bytes.

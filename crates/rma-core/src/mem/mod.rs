@@ -37,4 +37,4 @@ pub use atomic::{Element, Elements, Word};
 pub(crate) use ordering::{ONLY_STORES_LAG, full_ordering_beside_step};
 pub(crate) use span::Lent;
 pub use span::{Fold, Folding, Lane, ReadSpan, WriteSpan};
-pub(crate) use strided::{Side, copy_block, copy_blocks};
+pub(crate) use strided::{Side, copy_block, copy_blocks, copy_each};
