@@ -5,6 +5,7 @@ use rma_core::error::ErrorClass;
 use rma_core::ids::{Disp, Rank};
 use rma_core::kernel::ReduceOp;
 use rma_core::window::WindowSpec;
+use rma_tests::stepped::Stepped;
 use rma_tests::world::{Setup, from, into, kernel, local, run};
 
 /// Longest pack, and what an entry needs besides its data; `crates/rma-core/wire.md` has both.
@@ -112,7 +113,7 @@ fn accumulates_stay_in_order_among_each_other_and_with_those_that_are_not_packed
 #[test]
 fn an_entry_outside_the_window_is_an_error_and_holds_back_no_other() {
     run(&setup(), |rank| {
-        // Sizes differ, so only the target can tell.
+        // Sizes differ, so only the target can tell, until it has answered.
         let spec = WindowSpec::Allocate { len: if rank.me == 1 { 800 } else { 1600 }, unit: 8 };
         let window = rank.engine.create_window(rank.group(), spec).expect("window creation");
         let values = (1..=200).collect::<Vec<u64>>();
@@ -135,4 +136,29 @@ fn an_entry_outside_the_window_is_an_error_and_holds_back_no_other() {
         rank.barrier();
         window.free().unwrap();
     });
+}
+
+#[test]
+fn a_store_outside_that_waits_when_the_size_becomes_known_is_the_targets_to_refuse() {
+    let mut setup = setup();
+    setup.engine.pack_from = 3;
+    let world = Stepped::new(&setup, 1);
+    let windows = world.windows(|me| WindowSpec::Allocate { len: if me == 1 { 80 } else { 160 }, unit: 8 });
+    let origin = &windows[0];
+    let values = [5, 6, 7, 8];
+    let put = |at: usize, disp: u64| origin.put(from(&values[at..=at]), Rank(1), Disp(disp));
+    let lock = origin.begin_lock(Shared, Rank(1), Assert::NONE).unwrap();
+    put(0, 0).unwrap();
+    world.finish(origin, "lock", lock).unwrap();
+    let flush = origin.begin_flush(Rank(1)).unwrap();
+    // It waits for what comes behind it, while the answer to the flush comes.
+    put(1, 10).unwrap();
+    world.finish(origin, "flush", flush).unwrap();
+    assert_eq!(put(2, 10).unwrap_err().class(), ErrorClass::RmaRange, "the size is known");
+    (2..4).for_each(|at| put(at, at as u64).unwrap());
+    assert_eq!(origin.elements().ops, 1, "all that wait are one pack");
+    let unlock = origin.begin_unlock(Rank(1)).unwrap();
+    let error = world.finish(origin, "unlock", unlock).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::RmaRange, "of the store that waited: {error}");
+    assert_eq!([0, 2, 3].map(|at| local(&windows[1], at)), [5, 7, 8]);
 }

@@ -223,61 +223,104 @@ fn displacements_outside_windows_of_one_size() {
     });
 }
 
-/// Exactly one of the two says that the range is wrong: the call where the memory is mapped, else the synchronization.
+/// The call says that the range is wrong, and nothing is left of it for the synchronization to say.
 #[track_caller]
-fn reported_once(window: &Window, target: Rank, call: Result<()>, sync: Result<()>, words: &[&str]) {
-    let (reported, silent) = if window.is_direct(target) { (call, sync) } else { (sync, call) };
-    silent.unwrap();
-    refused(reported, ErrorClass::RmaRange, words);
+fn reported_by_the_call(call: Result<()>, sync: Result<()>, words: &[&str]) {
+    refused(call, ErrorClass::RmaRange, words);
+    sync.unwrap();
+}
+
+/// A window of one element more on each rank than on the one before.
+fn of_different_sizes(rank: &TestRank) -> Window {
+    let elements = u64::from(rank.me) + 1;
+    let spec = WindowSpec::Allocate { len: elements * 8, unit: 8 };
+    let window = rank.engine.create_window(rank.group(), spec).unwrap();
+    fill(rank, &window, elements);
+    window
 }
 
 #[test]
-fn displacements_outside_windows_of_different_sizes() {
-    // The origin does not know the target's size: the target finds the error, and the next synchronization raises it.
+fn an_unknown_size_is_the_targets_to_check_and_the_next_synchronization_raises_the_error() {
     run_all(3, |rank| {
-        let elements = u64::from(rank.me) + 1;
-        let spec = WindowSpec::Allocate { len: elements * 8, unit: 8 };
-        let window = rank.engine.create_window(rank.group(), spec).unwrap();
-        fill(rank, &window, elements);
+        let target = Rank((rank.me + 1) % 3);
+        let size = u64::from(target.0) + 1;
+        let [owner, limit, at] =
+            [format!("rank {target}"), format!("{} bytes", size * 8), format!("byte {}", size * 8)];
+        for (number, sync) in (0..5).flat_map(|number| (0..3).map(move |sync| (number, sync))) {
+            let window = of_different_sizes(rank);
+            let call = |window: &Window| one_call(window, number, target, Disp(size));
+            let (call, sync) = match sync {
+                0 => {
+                    window.lock(Exclusive, target, Assert::NONE).unwrap();
+                    (call(&window), window.unlock(target))
+                }
+                1 => {
+                    window.lock(Shared, target, Assert::NONE).unwrap();
+                    let outcome = (call(&window), window.flush(target));
+                    window.flush(target).unwrap();
+                    window.unlock(target).unwrap();
+                    outcome
+                }
+                _ => {
+                    window.fence(Assert::NO_PRECEDE).unwrap();
+                    (call(&window), window.fence(Assert::NO_SUCCEED))
+                }
+            };
+            let (reported, silent) = if window.is_direct(target) { (call, sync) } else { (sync, call) };
+            silent.unwrap();
+            refused(reported, ErrorClass::RmaRange, &[&owner, &limit, &at]);
+            rank.barrier();
+            assert_untouched(rank, &window, u64::from(rank.me) + 1);
+            window.free().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_size_that_an_answer_has_brought_is_checked_by_the_call() {
+    run_all(3, |rank| {
+        let window = of_different_sizes(rank);
         let target = Rank((rank.me + 1) % 3);
         let size = u64::from(target.0) + 1;
         let (owner, limit) = (format!("rank {target}"), format!("{} bytes", size * 8));
-        for (disp, at) in [(size, format!("byte {}", size * 8)), (u64::MAX, "byte past 2^64".to_owned())] {
-            let words = [&*owner, &*limit, &*at];
+        let places = [(size, format!("byte {}", size * 8)), (u64::MAX, "byte past 2^64".to_owned())];
+        let words = places.each_ref().map(|(_, at)| [&*owner, &*limit, &**at]);
+        // What is acknowledged or granted says it.
+        window.lock(Shared, target, Assert::NONE).unwrap();
+        window.put(from(&[initial(target.0, size - 1)]), target, Disp(size - 1)).unwrap();
+        window.unlock(target).unwrap();
+        for ((disp, _), words) in places.iter().zip(&words) {
             for number in 0..5 {
-                // One call at a time, so that each error is seen; in all kinds of synchronization.
-                let one = |window: &Window| one_call(window, number, target, Disp(disp));
+                let one = |window: &Window| one_call(window, number, target, Disp(*disp));
                 window.lock(Exclusive, target, Assert::NONE).unwrap();
                 let call = one(&window);
-                reported_once(&window, target, call, window.unlock(target), &words);
+                reported_by_the_call(call, window.unlock(target), words);
 
                 window.lock(Shared, target, Assert::NONE).unwrap();
                 let call = one(&window);
-                reported_once(&window, target, call, window.flush(target), &words);
+                reported_by_the_call(call, window.flush(target), words);
                 window.flush(target).unwrap();
                 window.unlock(target).unwrap();
             }
             rank.barrier();
             for number in 0..5 {
                 window.fence(Assert::NO_PRECEDE).unwrap();
-                let call = one_call(&window, number, target, Disp(disp));
-                reported_once(&window, target, call, window.fence(Assert::NO_SUCCEED), &words);
+                let call = one_call(&window, number, target, Disp(*disp));
+                reported_by_the_call(call, window.fence(Assert::NO_SUCCEED), words);
             }
         }
-        // Of many errors the first is raised; correct operations between them are carried out.
+        // Correct operations between errors are carried out.
         let many: &'static [u64] = &[9; 6];
         window.lock(Exclusive, target, Assert::NONE).unwrap();
-        let mut reported = 0;
         for i in 0..20 {
-            reported += u32::from(window.put(from(many), target, Disp(i)).is_err());
+            refused(window.put(from(many), target, Disp(i)), ErrorClass::RmaRange, &[&*owner, &*limit]);
             let mut got = [0];
             window.get(into(&mut got), target, Disp(size - 1)).unwrap();
-            reported += u32::from(window.flush(target).is_err());
+            window.flush(target).unwrap();
             assert_eq!(got, [initial(target.0, size - 1)], "a get between errors is carried out");
         }
         window.unlock(target).unwrap();
-        assert_eq!(reported, 20);
-        assert_untouched(rank, &window, elements);
+        assert_untouched(rank, &window, u64::from(rank.me) + 1);
         assert_still_works(rank, &window);
         window.free().unwrap();
     });

@@ -8,7 +8,7 @@
 use crate::channel::Channel;
 use crate::ids::{Disp, Peer, Rank};
 use crate::pool::PoolKey;
-use crate::state::{MAX_HEAD, Packing, Pools, Shared, State, WindowState};
+use crate::state::{LearntMemory, MAX_HEAD, Packing, Pools, Shared, State, WindowState};
 use crate::table::{OpData, OpKind, OpList, OpResult, Operation, Pack, SmallStore};
 use crate::wire::PACK_ENTRY_LEN;
 use smallvec::SmallVec;
@@ -28,13 +28,13 @@ impl SmallStore {
 
     /// The first byte at the target, if the origin knows it; `None` when the store is outside the window.
     #[inline]
-    pub(super) fn start(&self, shared: &Shared, rank: Rank) -> Option<Option<u64>> {
-        shared.start_of(rank, self.disp, self.data.len())
+    pub(super) fn start(&self, shared: &Shared, learnt: &LearntMemory, rank: Rank) -> Option<Option<u64>> {
+        shared.start_of(learnt, rank, self.disp, self.data.len())
     }
 
     #[inline]
-    fn add_to(&self, pack: &mut Pack, shared: &Shared, rank: Rank) -> bool {
-        self.start(shared, rank).is_some_and(|start| pack.add(self.store, self.disp, start, self.data))
+    fn add_to(&self, pack: &mut Pack, start: Option<u64>) -> bool {
+        pack.add(self.store, self.disp, start, self.data)
     }
 }
 
@@ -61,7 +61,8 @@ pub(super) fn join(
     // It is the newest, so it is the last in line; and it leaves whole, so it is no longer an element when it has left.
     let is_open = op.order == target.posted && op.order > target.push_to && small.may_be_packed();
     let OpData::Pack(pack) = &mut op.data else { return false };
-    if !is_open || !small.add_to(pack, shared, rank) {
+    let Some(start) = small.start(shared, &window.learnt, rank).filter(|_| is_open) else { return false };
+    if !small.add_to(pack, start) {
         return false;
     }
     op.len = pack.bytes().len() as u64;
@@ -94,9 +95,11 @@ pub(super) fn begin(
     let Some(newest) = SmallStore::of(op).filter(SmallStore::may_be_packed) else { return };
     let needs = |small: &SmallStore| PACK_ENTRY_LEN + small.data.len();
     let mut left = match room.checked_sub(needs(&newest)) {
-        Some(left) if newest.start(&window.shared, rank).is_some() => left,
+        Some(left) if newest.start(&window.shared, &window.learnt, rank).is_some() => left,
         _ => return,
     };
+    // What was put in line before its target's memory was known may be outside: the target's answer says so.
+    let start = |small: &SmallStore| small.start(&window.shared, &window.learnt, rank).flatten();
     let may_be_taken = |op: &Operation| {
         SmallStore::of(op).filter(|small| op.order > target.push_to && small.may_be_packed())
     };
@@ -124,11 +127,11 @@ pub(super) fn begin(
         window.no_hold_back = false;
     }
     for (key, small) in taken.into_iter().rev() {
-        let is_in = small.add_to(&mut pack, &window.shared, rank);
-        debug_assert!(is_in, "a store in line is inside the window, and its room was counted");
+        let is_in = small.add_to(&mut pack, start(&small));
+        debug_assert!(is_in, "its room was counted");
         ops.give_back(&mut window.op_share, key);
     }
-    let is_in = newest.add_to(&mut pack, &window.shared, rank);
+    let is_in = newest.add_to(&mut pack, start(&newest));
     debug_assert!(is_in, "its room was counted first");
     let mut packed = operation(newest.disp, pack);
     packed.order = op.order;
@@ -141,9 +144,9 @@ pub(super) fn room(channel: &dyn Channel, peer: Peer) -> usize {
 }
 
 /// A pack of this store alone, if it may be packed, where packs have so much room.
-pub(super) fn of_one(shared: &Shared, rank: Rank, small: &SmallStore, room: usize) -> Option<Operation> {
+pub(super) fn of_one(small: &SmallStore, start: Option<u64>, room: usize) -> Option<Operation> {
     let mut pack = Pack::new(room);
-    (small.may_be_packed() && small.add_to(&mut pack, shared, rank)).then(|| operation(small.disp, pack))
+    (small.may_be_packed() && small.add_to(&mut pack, start)).then(|| operation(small.disp, pack))
 }
 
 fn operation(disp: Disp, pack: Pack) -> Operation {

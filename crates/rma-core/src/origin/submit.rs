@@ -62,15 +62,12 @@ impl FastPath<'_> {
             Permission::Fenced | Permission::Started => !is_requested,
             Permission::Held => true,
         };
-        if !is_permitted
-            || !state.lost.is_empty()
-            || window.transfers_store(*rank, small.data.len())
-            || small.start(shared, *rank).is_none()
-        {
+        if !is_permitted || !state.lost.is_empty() || window.transfers_store(*rank, small.data.len()) {
             return None;
         }
+        let start = small.start(shared, &window.learnt, *rank)?;
         let (key, decision) = self.decide(outline, is_requested, permission == Permission::Held)?;
-        let Self { channel, state, window, shared, rank } = self;
+        let Self { channel, state, window, .. } = self;
         if let Decision::Send(flags) = decision {
             return Issuer::new(*channel, state, window).send_store(key, small, flags).then_some(decision);
         }
@@ -81,7 +78,7 @@ impl FastPath<'_> {
         let is_first = target.pending.is_empty();
         let op = match decision {
             Decision::Coalesce if is_requested => {
-                coalesce::of_one(shared, *rank, small, coalesce::room(*channel, target.peer))?
+                coalesce::of_one(small, start, coalesce::room(*channel, target.peer))?
             }
             // The signal of its end is to be made.
             _ if is_requested => return None,
@@ -104,7 +101,7 @@ impl FastPath<'_> {
         if !window.holds_node_target(*rank)
             || !state.lost.is_empty()
             || call.result.is_empty()
-            || shared.start_of(*rank, call.disp, call.result.len()).is_none()
+            || shared.start_of(&window.learnt, *rank, call.disp, call.result.len()).is_none()
             || !state.pools.ops.can_take(&window.op_share)
         {
             return None;

@@ -244,6 +244,9 @@ impl Dispatch<'_> {
         if response.kind == ResponseKind::Over {
             return self.state.on_over(self.windows, from, response.window).map(|()| Delivery::Accepted);
         }
+        if let Some(memory) = response.memory(data) {
+            self.learn(from, response.window, memory)?;
+        }
         if response.flags == ResponseFlags::NONE
             && matches!(response.kind, ResponseKind::Ack | ResponseKind::Data { .. })
         {
@@ -270,6 +273,14 @@ impl Dispatch<'_> {
         Ok(settler(&mut context).handle(from, &response, data))
     }
 
+    /// The size and displacement unit of a target's memory.
+    fn learn(&mut self, from: Peer, id: WindowId, (size, unit): (u64, u64)) -> Result<(), &'static str> {
+        if let Some(window) = self.windows.get_mut(id) {
+            window.learnt.note(window.shared.group.rank(from).ok_or(OUTSIDE)?, size, unit);
+        }
+        Ok(())
+    }
+
     /// The key of a target's memory.
     fn key(&mut self, from: Peer, id: WindowId, answer: RemoteAnswer) -> Result<Delivery, &'static str> {
         let Some(window) = self.windows.get_mut(id) else {
@@ -277,7 +288,11 @@ impl Dispatch<'_> {
         };
         window.counters.on_packets_received(1);
         let rank = window.shared.group.rank(from).ok_or(OUTSIDE)?;
+        let RemoteAnswer { size, unit, .. } = answer;
         window.remote.on_answer(rank, answer)?;
+        if size > 0 {
+            window.learnt.note(rank, size, unit);
+        }
         Ok(Delivery::Accepted)
     }
 

@@ -5,8 +5,8 @@
 
 use super::fast_sync::FastCalls;
 use super::{
-    AccessState, FastSync, FenceGate, Hints, MappedCounts, NodeRank, OutOfRange, Regions, Single, StoreFence,
-    ThreadLevel, Use,
+    AccessState, FastSync, FenceGate, Hints, LearntMemory, MappedCounts, NodeRank, OutOfRange, Regions,
+    Single, StoreFence, ThreadLevel, Use,
 };
 use crate::control::{
     Domain, Holder, LockCell, LockKind, LockRequest, Marks, NodeDomain, TargetDomain, Wake,
@@ -415,24 +415,33 @@ impl Shared {
         }
     }
 
-    /// Size and displacement unit of a rank's memory, if this process knows them: those of all ranks, or what one of the node has
-    /// published. The memory of a dynamic window has neither.
+    /// Size and displacement unit of a rank's memory, if this process knows them: those of all ranks, what one of the node has
+    /// published, or what another one has answered. The memory of a dynamic window has neither.
     #[inline]
-    pub(crate) fn memory_of(&self, rank: Rank) -> Option<(u64, u64)> {
-        if self.uniform.is_some() { self.uniform } else { self.published_by(rank) }
+    pub(crate) fn memory_of(&self, rank: Rank, learnt: &LearntMemory) -> Option<(u64, u64)> {
+        if self.uniform.is_some() { self.uniform } else { self.memory_of_one(rank, learnt) }
     }
 
     #[inline(never)]
-    fn published_by(&self, rank: Rank) -> Option<(u64, u64)> {
-        let node_target = self.node_target(rank).filter(|_| self.flavor != Flavor::Dynamic)?;
+    fn memory_of_one(&self, rank: Rank, learnt: &LearntMemory) -> Option<(u64, u64)> {
+        if self.flavor == Flavor::Dynamic {
+            return None;
+        }
+        let Some(node_target) = self.node_target(rank) else { return learnt.of(rank) };
         node_target.control.published().map(|published| (published.data_len, published.disp_unit))
     }
 
     /// The first byte of `len` bytes at a rank's displacement, if this process knows it; `None` when they are
     /// outside the window.
     #[inline]
-    pub(crate) fn start_of(&self, rank: Rank, disp: Disp, len: usize) -> Option<Option<u64>> {
-        let Some((size, unit)) = self.memory_of(rank) else { return Some(None) };
+    pub(crate) fn start_of(
+        &self,
+        learnt: &LearntMemory,
+        rank: Rank,
+        disp: Disp,
+        len: usize,
+    ) -> Option<Option<u64>> {
+        let Some((size, unit)) = self.memory_of(rank, learnt) else { return Some(None) };
         let start = disp.0.checked_mul(unit)?;
         let end = start.checked_add(len as u64)?;
         (end <= size).then_some(Some(start))

@@ -4,8 +4,8 @@
 //! queue, bodies being received).
 
 use super::{
-    Arrivals, Dropped, Eager, Lock, NodeRank, Packing, Parting, Permission, Pools, RemoteAccess, Rounds,
-    Shared, Single, TargetRole, WindowEpoch,
+    Arrivals, Dropped, Eager, LearntMemory, Lock, NodeRank, Packing, Parting, Permission, Pools,
+    RemoteAccess, Rounds, Shared, Single, TargetRole, WindowEpoch,
 };
 use crate::bugs::{Bug, has};
 use crate::config::EngineConfig;
@@ -89,6 +89,7 @@ pub(crate) struct WindowState {
     pub(crate) parting: Option<Box<Parting>>,
     /// Memory that is reached without its owner's code.
     pub(crate) remote: RemoteAccess,
+    pub(crate) learnt: LearntMemory,
     /// What was done for this window alone; the engine's own have the rest.
     pub(crate) counters: Counters,
 }
@@ -110,6 +111,7 @@ impl WindowState {
         target_share: LocalShare,
         fence_packets: u64,
         remote: RemoteAccess,
+        learnt: LearntMemory,
     ) -> Self {
         let size = shared.group.size();
         let protocol = FenceProtocol::of(&shared, fence_packets);
@@ -137,6 +139,7 @@ impl WindowState {
             target: TargetRole::new(arrivals),
             parting: None,
             remote,
+            learnt,
             counters: Counters::default(),
         }
     }

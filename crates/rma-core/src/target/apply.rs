@@ -117,7 +117,8 @@ pub(crate) fn answer(
         }
         (Ok(_), _) => {
             if request.flags.has(RequestFlags::ACK) || request.flags.locks() {
-                replies.push(from, Reply::Packet(response(ResponseKind::Ack), ReplyBody::None));
+                let memory = window.shared.memory_for(from);
+                replies.push(from, Reply::Packet(response(ResponseKind::Ack), memory));
             }
         }
     }

@@ -170,7 +170,7 @@ fn post_once(
         && state.lost.is_empty()
         && let Some(window) = windows.get_mut(handle.shared().id)
         && window.only_uses(Call::Operation(target))
-        && check_range(handle, target, call, op).is_ok()
+        && check_range(window, target, call, op).is_ok()
     {
         post(state, window, &mut **channel, target, waiting, call)?;
         if window.is_active() {
@@ -238,15 +238,15 @@ fn check_operation(
         let cause = format!("the epoch to rank {target} is being opened by another thread");
         return Err(Error::new(ErrorClass::RmaSync, call, cause));
     }
-    check_range(handle, target, call, op)
+    check_range(window, target, call, op)
 }
 
 /// Whether the operation lies within the window, as far as this process knows.
-fn check_range(handle: &Window, target: Rank, call: &'static str, op: &Operation) -> Result<()> {
+fn check_range(window: &WindowState, target: Rank, call: &'static str, op: &Operation) -> Result<()> {
     if op.kind == OpKind::Unfinished {
         return Ok(());
     }
-    let Some((size, unit)) = handle.shared().memory_of(target) else { return Ok(()) };
+    let Some((size, unit)) = window.shared.memory_of(target, &window.learnt) else { return Ok(()) };
     let start = op.disp.0.checked_mul(unit);
     let outside = match op.area() {
         OpArea::Run(offset) => {

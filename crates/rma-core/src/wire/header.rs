@@ -1,7 +1,7 @@
 //! The first two bytes of every packet: version and protocol. What follows belongs to the protocol.
 
 /// Version of the packet formats; both ends of a job must have the same.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// Length of the common header.
 pub const HEADER_LEN: usize = 2;

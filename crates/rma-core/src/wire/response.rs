@@ -109,6 +109,9 @@ pub enum ResponseKind {
 /// Longest head of an acknowledgement or of data.
 pub(crate) const SHORT_HEAD: usize = FIXED + 8;
 
+/// Length of what an acknowledgement says of the target's memory.
+const MEMORY_LEN: usize = 16;
+
 const ACK: u8 = 1;
 const DATA: u8 = 2;
 const ERROR: u8 = 3;
@@ -155,6 +158,16 @@ impl Response {
         head
     }
 
+    /// Size in bytes and displacement unit of the target's memory, if these data behind an acknowledgement bring them.
+    #[inline]
+    pub(crate) fn memory(&self, data: &[u8]) -> Option<(u64, u64)> {
+        if self.kind != ResponseKind::Ack {
+            return None;
+        }
+        let (size, unit) = data.split_first_chunk()?;
+        Some((u64::from_le_bytes(*size), u64::from_le_bytes(unit.try_into().ok()?)))
+    }
+
     /// Whether it grants a lock with which a process had died.
     pub(crate) fn is_bequeathed(&self) -> bool {
         self.flags.has(ResponseFlags::BEQUEATHED)
@@ -199,8 +212,11 @@ impl Response {
             _ => return Err("unknown response kind"),
         };
         let data = fields.rest();
-        if !matches!(kind, ResponseKind::Data { .. }) && !data.is_empty() {
-            return Err("data behind a response that brings none");
+        match kind {
+            ResponseKind::Data { .. } => {}
+            ResponseKind::Ack if data.len() == MEMORY_LEN => {}
+            _ if data.is_empty() => {}
+            _ => return Err("data behind a response that brings none"),
         }
         Ok((Self { window, flags, sequence, kind }, data))
     }
@@ -283,9 +299,17 @@ mod tests {
             head[3] = flags;
             assert!(Response::parse(&head).is_err(), "flags {flags}");
         }
-        let mut head = samples()[0].emit();
-        head.push(0);
-        assert!(Response::parse(&head).is_err());
+        for response in samples() {
+            let head = response.emit();
+            let bring = |len: usize| Response::parse(&[&head[..], &vec![0; len]].concat()).is_ok();
+            let legal = [0, 1, 15, 16, 17].map(bring);
+            let expected = match response.kind {
+                ResponseKind::Data { .. } => [true; 5],
+                ResponseKind::Ack => [true, false, false, true, false],
+                _ => [true, false, false, false, false],
+            };
+            assert_eq!(legal, expected, "{response:?}");
+        }
         for flags in [ResponseFlags::NONE, ResponseFlags::GRANT] {
             for kind in [ResponseKind::NotPosted, ResponseKind::Over] {
                 let unasked = Response { flags, kind, ..samples()[0] };
