@@ -10,8 +10,8 @@ use super::{Held, OutOfRange};
 use crate::mem::{ReadSpan, WriteSpan};
 use crate::wire::Request;
 
-/// Bytes kept for pieces to come: those of a round trip at full speed.
-const MOST_KEPT: usize = 1 << 20;
+/// Bytes kept for pieces to come: operands and old values of one as long as a unit is unless it is set.
+const MOST_KEPT: usize = 2 << 20;
 
 /// What is allocated at least, so that short pieces have room in each other's memory.
 const LEAST: usize = 4 << 10;
