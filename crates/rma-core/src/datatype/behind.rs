@@ -29,9 +29,9 @@ pub(super) struct Behind<'a> {
     pub(super) more_around: u64,
 }
 
-/// Where equal blocks lie.
+/// Offsets of equal blocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Places<'a> {
+pub(super) enum Offsets<'a> {
     /// At equal distances.
     Apart { offset: i64, stride: i64 },
     /// Where the runs of a list say, counted from a base.
@@ -93,12 +93,12 @@ impl<'a> Behind<'a> {
     /// Where the first `count` blocks of `len` bytes of such a run are, of which the first segment is as long, or has that many bytes
     /// as all of them. `stride` is their distance where they are not of a list.
     #[inline(always)]
-    pub(super) fn places(&self, segment: Segment, len: u64, count: u64, stride: i64) -> Places<'a> {
+    pub(super) fn offsets(&self, segment: Segment, len: u64, count: u64, stride: i64) -> Offsets<'a> {
         if segment.len > len || self.blocks.is_empty() {
-            return Places::Apart { offset: segment.offset, stride };
+            return Offsets::Apart { offset: segment.offset, stride };
         }
         let at = self.blocks.len() - self.next.len() - 1;
-        Places::Listed { base: self.base, blocks: &self.blocks[at..at + count as usize] }
+        Offsets::Listed { base: self.base, blocks: &self.blocks[at..at + count as usize] }
     }
 
     /// Goes on behind these blocks; says whether there is anything.

@@ -1,7 +1,7 @@
 //! The copy from one walk to another: equal blocks that both sides go on with at once, whatever makes them, and segment by segment where
 //! their lengths differ.
 
-use super::behind::{Behind, Places};
+use super::behind::{Behind, Offsets};
 use super::blocks::Matched;
 use super::layout::{Block, Layout, Segment};
 use super::walk::Segments;
@@ -27,10 +27,10 @@ pub(super) unsafe fn copy<T: Borrow<Layout>, F: Borrow<Layout>>(
         let matched = Matched::of(from_run, to_run);
         if matched.bytes() == wanted {
             let Matched { len, count, from_stride, to_stride } = matched;
-            let to_places = Places::Apart { offset: to_run.offset, stride: to_stride };
-            let from_places = Places::Apart { offset: from_run.offset, stride: from_stride };
+            let to_offsets = Offsets::Apart { offset: to_run.offset, stride: to_stride };
+            let from_offsets = Offsets::Apart { offset: from_run.offset, stride: from_stride };
             // SAFETY: the blocks are segments, or parts of segments, that the caller promises the bytes of.
-            unsafe { copy_places((written, to_places), (read, from_places), len as usize, count as usize) };
+            unsafe { copy_at((written, to_offsets), (read, from_offsets), len as usize, count as usize) };
             to.advance(wanted);
             from.advance(wanted);
             return wanted;
@@ -97,11 +97,11 @@ unsafe fn copy_upcoming(
             let Matched { len, count, from_stride, to_stride } = matched;
             let are_listed = behind_to.is_list() || behind_from.is_list();
             if count >= if are_listed { WORTH_A_LOOP } else { 2 } {
-                let to_places = behind_to.places(to, len, count, to_stride);
-                let from_places = behind_from.places(from, len, count, from_stride);
+                let to_offsets = behind_to.offsets(to, len, count, to_stride);
+                let from_offsets = behind_from.offsets(from, len, count, from_stride);
                 // SAFETY: as above.
                 unsafe {
-                    copy_places((written, to_places), (read, from_places), len as usize, count as usize);
+                    copy_at((written, to_offsets), (read, from_offsets), len as usize, count as usize);
                 }
                 left -= matched.bytes();
                 if left == 0
@@ -178,10 +178,10 @@ unsafe fn copy_to_upcoming(
             // SAFETY: a part of a segment before the end of the walk, and of the bytes, as the caller promises.
             unsafe { copy_block(to, from, len as usize) }
         },
-        |places, done, len, count| {
-            let from = Places::Apart { offset: done as i64, stride: len as i64 };
+        |offsets, done, len, count| {
+            let from = Offsets::Apart { offset: done as i64, stride: len as i64 };
             // SAFETY: as above.
-            unsafe { copy_places((written, places), (start, from), len as usize, count as usize) }
+            unsafe { copy_at((written, offsets), (start, from), len as usize, count as usize) }
         },
     )
 }
@@ -206,10 +206,10 @@ unsafe fn copy_from_upcoming(
             // SAFETY: as in `copy_to_upcoming`.
             unsafe { copy_block(to, from, len as usize) }
         },
-        |places, done, len, count| {
-            let to = Places::Apart { offset: done as i64, stride: len as i64 };
+        |offsets, done, len, count| {
+            let to = Offsets::Apart { offset: done as i64, stride: len as i64 };
             // SAFETY: as above.
-            unsafe { copy_places((start, to), (read, places), len as usize, count as usize) }
+            unsafe { copy_at((start, to), (read, offsets), len as usize, count as usize) }
         },
     )
 }
@@ -221,14 +221,14 @@ fn each_part(
     (mut segment, mut behind): (Segment, Behind<'_>),
     wanted: u64,
     copy: impl Fn(i64, u64, u64),
-    copy_group: impl Fn(Places<'_>, u64, u64, u64),
+    copy_group: impl Fn(Offsets<'_>, u64, u64, u64),
 ) -> u64 {
     let mut done = 0;
     loop {
         let (run, left) = (behind.run(segment), wanted - done);
         let count = if run.len * run.count <= left { run.count } else { left / run.len };
         let is_more = if count >= if behind.is_list() { WORTH_A_LOOP } else { 2 } {
-            copy_group(behind.places(segment, run.len, count, run.stride), done, run.len, count);
+            copy_group(behind.offsets(segment, run.len, count, run.stride), done, run.len, count);
             done += run.len * count;
             behind.pass(&mut segment, run.len, count)
         } else {
@@ -246,13 +246,13 @@ fn each_part(
     }
 }
 
-/// Copies `count` blocks of `len` bytes from and to such places, which count from these addresses.
+/// Copies `count` blocks of `len` bytes from and to such offsets from these addresses.
 ///
 /// # Safety
 /// As [`copy_blocks`], for the blocks there.
 #[inline(always)] // as far as no list is looked at
-unsafe fn copy_places(to: (*mut u8, Places<'_>), from: (*const u8, Places<'_>), len: usize, count: usize) {
-    use Places::{Apart, Listed};
+unsafe fn copy_at(to: (*mut u8, Offsets<'_>), from: (*const u8, Offsets<'_>), len: usize, count: usize) {
+    use Offsets::{Apart, Listed};
     let at = |base: i64| to.0.wrapping_offset(base as isize);
     let of = |base: i64| from.0.wrapping_offset(base as isize);
     // SAFETY: the caller's promise.
