@@ -40,7 +40,7 @@ pub struct Layout {
     /// Outermost first.
     pub(super) loops: SmallVec<[Loop; 2]>,
     /// `None` is one run of `block` bytes.
-    pub(super) body: Option<Arc<Body>>,
+    pub(super) body: Option<Arc<CompoundBody>>,
     pub(super) size: u64,
     /// Lowest offset. It follows from all else, as the next one; every call on a window asks for both.
     pub(super) low: i64,
@@ -50,8 +50,8 @@ pub struct Layout {
 
 /// A body of several runs.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Body {
-    pub(super) pieces: Pieces,
+pub(super) struct CompoundBody {
+    pub(super) members: Members,
     /// Lowest offset from the body's first byte.
     pub(super) low: i64,
     /// Offset just past the highest byte.
@@ -62,9 +62,9 @@ pub(super) struct Body {
     runs: u64,
 }
 
-/// In order of the transfer. `end` is the number of the body's bytes up to the end of that piece.
+/// In order of the transfer. `end` is the number of the body's bytes up to the end of that member.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) enum Pieces {
+pub(super) enum Members {
     Blocks(Box<[Block]>),
     Parts(Box<[Part]>),
 }
@@ -190,7 +190,7 @@ impl Layout {
             end += layout.size;
             Part { end, layout }
         });
-        let body = Body { pieces: Pieces::Parts(parts.collect()), low, high, each: 0, runs };
+        let body = CompoundBody { members: Members::Parts(parts.collect()), low, high, each: 0, runs };
         Self::of_body(origin, size, body)
     }
 
@@ -227,7 +227,7 @@ impl Layout {
         Segments::new(self.clone())
     }
 
-    fn of_body(first: i64, block: u64, body: Body) -> Option<Self> {
+    fn of_body(first: i64, block: u64, body: CompoundBody) -> Option<Self> {
         let (loops, body) = (SmallVec::new(), Some(Arc::new(body)));
         Self { first, block, loops, body, size: block, low: 0, high: 0 }.bounded()
     }
@@ -317,8 +317,8 @@ impl ListOfRuns {
         }
         let Some(stride) = even_stride_of_runs(&runs) else {
             let each = even_len_of_runs(&runs).unwrap_or(0);
-            let pieces = Pieces::Blocks(runs.into_boxed_slice());
-            return Layout::of_body(first, size, Body { pieces, low, high, each, runs: number });
+            let members = Members::Blocks(runs.into_boxed_slice());
+            return Layout::of_body(first, size, CompoundBody { members, low, high, each, runs: number });
         };
         let loops = if number == 1 { SmallVec::new() } else { smallvec![Loop { count: number, stride }] };
         Layout { first, block: size / number, loops, body: None, size, low: 0, high: 0 }.bounded()

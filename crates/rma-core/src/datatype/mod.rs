@@ -24,7 +24,7 @@ pub use basic::{BasicType, TypeClass};
 pub(crate) use blocks::{Pairs, ReadBlocks, WriteBlocks};
 pub(crate) use layout::ListOfRuns;
 pub use layout::{Layout, Loop, Segment};
-pub(crate) use shape::{LOOP_LEN, NumberLen, Piece, Room};
+pub(crate) use shape::{LOOP_LEN, NumberLen, Piece, ShapeLimits};
 pub use transfer::{Gather, Scatter};
 pub(crate) use transfer::{Upcoming, UpcomingRoom};
 pub use types::{Datatype, Field};

@@ -3,7 +3,7 @@
 //! A regular layout is one piece, whatever its counts. Of an irregular one each piece takes as many runs as one packet has
 //! room to name, so that a transfer of any shape needs bounded memory on both sides.
 
-use super::layout::{Layout, ListOfRuns, Loop, Pieces};
+use super::layout::{Layout, ListOfRuns, Loop, Members};
 use std::ops::ControlFlow;
 
 /// A part of a layout: `len` of the bytes of a layout that a packet can describe, from byte `from` on.
@@ -16,15 +16,15 @@ pub(crate) struct Piece {
 
 /// Most of what a description of a layout may be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct ShapeLimits {
     /// Loops and runs.
     pub(crate) entries: usize,
-    /// Bytes that all of them take, at least [`Room::LEAST`].
+    /// Bytes that all of them take, at least [`ShapeLimits::LEAST`].
     pub(crate) bytes: usize,
 }
 
-impl Room {
-    /// Room for one entry of any layout.
+impl ShapeLimits {
+    /// Enough for one entry of any layout.
     pub(crate) const LEAST: usize = LOOP_LEN;
 }
 
@@ -90,10 +90,10 @@ impl Layout {
     /// layouts.
     #[inline]
     pub(crate) fn inner_runs(&self) -> impl Iterator<Item = (i64, u64)> {
-        let (single, blocks) = match self.body.as_deref().map(|body| &body.pieces) {
+        let (single, blocks) = match self.body.as_deref().map(|body| &body.members) {
             None => (Some((0, self.block)), &[][..]),
-            Some(Pieces::Blocks(blocks)) => (None, &blocks[..]),
-            Some(Pieces::Parts(_)) => (None, &[][..]),
+            Some(Members::Blocks(blocks)) => (None, &blocks[..]),
+            Some(Members::Parts(_)) => (None, &[][..]),
         };
         let (mut start, mut past) = (0, 0);
         let listed = blocks.iter().map(move |block| {
@@ -130,26 +130,27 @@ impl Layout {
 
     /// How many runs there are inside the loops; `None` when the body is a list of layouts.
     pub(crate) fn number_of_runs(&self) -> Option<usize> {
-        match self.body.as_deref().map(|body| &body.pieces) {
+        match self.body.as_deref().map(|body| &body.members) {
             None => Some(1),
-            Some(Pieces::Blocks(blocks)) => Some(blocks.len()),
-            Some(Pieces::Parts(_)) => None,
+            Some(Members::Blocks(blocks)) => Some(blocks.len()),
+            Some(Members::Parts(_)) => None,
         }
     }
 
     /// Whether there is room for its description.
-    fn fits(&self, room: Room) -> bool {
+    fn fits(&self, limits: ShapeLimits) -> bool {
         let Some(len) = self.described_len() else { return false };
-        len <= room.bytes && self.number_of_runs().is_some_and(|runs| self.loops.len() + runs <= room.entries)
+        len <= limits.bytes
+            && self.number_of_runs().is_some_and(|runs| self.loops.len() + runs <= limits.entries)
     }
 
     /// The bytes from `position` on that there is room to describe: as many as possible, at least one. `position` is before the
     /// end.
-    pub(crate) fn piece(&self, position: u64, room: Room) -> Piece {
-        debug_assert!(position < self.size && room.entries > 0 && room.bytes >= Room::LEAST);
+    pub(crate) fn piece(&self, position: u64, limits: ShapeLimits) -> Piece {
+        debug_assert!(position < self.size && limits.entries > 0 && limits.bytes >= ShapeLimits::LEAST);
         let (mut layout, mut from) = (self.clone(), position);
         loop {
-            if layout.fits(room) {
+            if layout.fits(limits) {
                 let len = layout.size - from;
                 let layout = layout.bounded().expect("a part of a layout that fits");
                 return Piece { layout, from, len };
@@ -162,9 +163,9 @@ impl Layout {
                 continue;
             }
             // A list within this one reaches no further.
-            let most = room.entries.min(room.bytes / layout.number_len().run_len());
+            let most = limits.entries.min(limits.bytes / layout.number_len().run_len());
             // Without loops it has a body, or it would be one run.
-            let Some(Pieces::Parts(parts)) = layout.body.as_deref().map(|body| &body.pieces) else {
+            let Some(Members::Parts(parts)) = layout.body.as_deref().map(|body| &body.members) else {
                 return layout.listed(from, most);
             };
             let at = parts.partition_point(|part| part.end <= from);
@@ -212,15 +213,15 @@ mod tests {
     }
 
     fn pieces(layout: &Layout, entries: usize) -> Vec<Piece> {
-        pieces_in(layout, Room { entries, bytes: usize::MAX })
+        pieces_in(layout, ShapeLimits { entries, bytes: usize::MAX })
     }
 
-    fn pieces_in(layout: &Layout, room: Room) -> Vec<Piece> {
+    fn pieces_in(layout: &Layout, limits: ShapeLimits) -> Vec<Piece> {
         let mut pieces = vec![];
         let mut position = 0;
         while position < layout.size() {
-            let piece = layout.piece(position, room);
-            assert!(piece.len > 0 && piece.layout.fits(room), "{piece:?}");
+            let piece = layout.piece(position, limits);
+            assert!(piece.len > 0 && piece.layout.fits(limits), "{piece:?}");
             assert_eq!(
                 offsets(&piece.layout, piece.from, piece.len),
                 offsets(layout, position, piece.len),
@@ -274,8 +275,8 @@ mod tests {
         {
             assert_eq!(list(reach).described_len(), Some(4 * run_len), "{reach} bytes");
             for (bytes, number) in [(4 * run_len, 1), (31, number)] {
-                let room = Room { entries: 1000, bytes };
-                assert_eq!(pieces_in(&list(reach), room).len(), number, "{reach} bytes in {room:?}");
+                let limits = ShapeLimits { entries: 1000, bytes };
+                assert_eq!(pieces_in(&list(reach), limits).len(), number, "{reach} bytes in {limits:?}");
             }
         }
         let repeated = list(100).repeated(3, 7).unwrap();

@@ -2,7 +2,7 @@
 //! follows from that, so that the next run is found without a search or a division.
 
 use super::behind::Behind;
-use super::layout::{Block, Layout, Loop, Pieces, Segment};
+use super::layout::{Block, Layout, Loop, Members, Segment};
 use std::borrow::Borrow;
 use std::ops::ControlFlow;
 
@@ -322,9 +322,9 @@ enum Body<'a> {
 fn body(layout: &Layout) -> Body<'_> {
     match &layout.body {
         None => Body::Run,
-        Some(body) => match &body.pieces {
-            Pieces::Blocks(blocks) => Body::List(blocks),
-            Pieces::Parts(_) => Body::Layouts,
+        Some(body) => match &body.members {
+            Members::Blocks(blocks) => Body::List(blocks),
+            Members::Parts(_) => Body::Layouts,
         },
     }
 }
@@ -347,13 +347,13 @@ fn run_at(layout: &Layout, position: u64) -> Run {
     loop {
         let mut cursor = Cursor::at(layout, position);
         cursor.base += offset;
-        match layout.body.as_ref().map(|body| &body.pieces) {
+        match layout.body.as_ref().map(|body| &body.members) {
             None => return cursor.run_of_loop(layout),
-            Some(Pieces::Blocks(blocks)) => {
+            Some(Members::Blocks(blocks)) => {
                 cursor.find(blocks);
                 return cursor.run_of_list(blocks);
             }
-            Some(Pieces::Parts(parts)) => {
+            Some(Members::Parts(parts)) => {
                 let at = parts.partition_point(|part| part.end <= cursor.within);
                 position = cursor.within - at.checked_sub(1).map_or(0, |before| parts[before].end);
                 (layout, offset) = (&parts[at].layout, cursor.base);

@@ -9,7 +9,7 @@ use crate::bugs::{Bug, has};
 use crate::channel::{BulkToken, Channel, Lane, Source};
 use crate::config::EngineConfig;
 use crate::control::LockKind;
-use crate::datatype::{Gather, Piece, Room};
+use crate::datatype::{Gather, Piece, ShapeLimits};
 use crate::epoch::LockEvent;
 use crate::ids::{RequestId, Sequence};
 use crate::pool::PoolKey;
@@ -238,8 +238,8 @@ impl<'a> Issuer<'a> {
             OpArea::Run(offset) => (Area::Run { offset: offset + op.sent }, op.len - op.sent),
             OpArea::Shape(layout) => {
                 let bytes = self.channel.capabilities_for(target.peer).max_packet - MAX_HEAD - SHAPE_LEN;
-                let room = Room { entries: self.config.shape_entries as usize, bytes };
-                let Piece { layout, from, mut len } = layout.piece(op.sent, room);
+                let limits = ShapeLimits { entries: self.config.shape_entries as usize, bytes };
+                let Piece { layout, from, mut len } = layout.piece(op.sent, limits);
                 if self.window.shared.flavor == Flavor::Dynamic {
                     // Its owner looks every run up.
                     len = len.min(layout.within_runs(from, Regions::MOST_RUNS) - from);
