@@ -10,7 +10,7 @@ use std::fmt;
 /// The standard has logical operations on C integers, not on Fortran integers; the engine does not know which
 /// these are and takes both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operands {
+enum OperandTypes {
     /// Integers and floating point, complex too.
     Numbers,
     /// Integers and floating point.
@@ -26,7 +26,7 @@ enum Operands {
 }
 
 macro_rules! reduce_ops {
-    ($($name:ident = $code:literal, $text:literal, $operands:ident, $doc:literal;)*) => {
+    ($($name:ident = $code:literal, $text:literal, $types:ident, $doc:literal;)*) => {
         /// An operation of accumulate, get-accumulate and fetch-and-op.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -53,9 +53,9 @@ macro_rules! reduce_ops {
                 }
             }
 
-            const fn operands(self) -> Operands {
+            const fn operand_types(self) -> OperandTypes {
                 match self {
-                    $(Self::$name => Operands::$operands,)*
+                    $(Self::$name => OperandTypes::$types,)*
                 }
             }
         }
@@ -108,13 +108,13 @@ impl ReduceOp {
 
     const fn takes(self, ty: BasicType) -> bool {
         use TypeClass as C;
-        match self.operands() {
-            Operands::Numbers => matches!(ty.class(), C::Signed | C::Unsigned | C::Float | C::Complex),
-            Operands::Ordered => matches!(ty.class(), C::Signed | C::Unsigned | C::Float),
-            Operands::Logical => matches!(ty.class(), C::Signed | C::Unsigned | C::Logical),
-            Operands::Bits => matches!(ty.class(), C::Signed | C::Unsigned | C::Byte),
-            Operands::Located => matches!(ty.class(), C::Pair),
-            Operands::Any => true,
+        match self.operand_types() {
+            OperandTypes::Numbers => matches!(ty.class(), C::Signed | C::Unsigned | C::Float | C::Complex),
+            OperandTypes::Ordered => matches!(ty.class(), C::Signed | C::Unsigned | C::Float),
+            OperandTypes::Logical => matches!(ty.class(), C::Signed | C::Unsigned | C::Logical),
+            OperandTypes::Bits => matches!(ty.class(), C::Signed | C::Unsigned | C::Byte),
+            OperandTypes::Located => matches!(ty.class(), C::Pair),
+            OperandTypes::Any => true,
         }
     }
 
