@@ -7,7 +7,7 @@
 
 use super::apply::{Work, rewrite, update};
 use super::function::Function;
-use super::operand::{Sink, Source};
+use super::operand::{OperandSource, ResultSink};
 use crate::datatype::WriteBlocks;
 use crate::mem::{Element, Word};
 
@@ -21,8 +21,8 @@ pub(super) struct Apart<'a, S, R> {
     pub(super) is_plain: bool,
 }
 
-impl<'a, S: Source, R: Sink> Apart<'a, S, R> {
-    pub(super) fn with_result<T: Sink>(self, result: T) -> Apart<'a, S, T> {
+impl<'a, S: OperandSource, R: ResultSink> Apart<'a, S, R> {
+    pub(super) fn with_result<T: ResultSink>(self, result: T) -> Apart<'a, S, T> {
         let Self { blocks, count, operand, is_plain, .. } = self;
         Apart { blocks, count, operand, result, is_plain }
     }
@@ -47,7 +47,7 @@ impl<'a, S: Source, R: Sink> Apart<'a, S, R> {
     }
 }
 
-impl<W: Word, S: Source, R: Sink> Work<W> for Apart<'_, S, R> {
+impl<W: Word, S: OperandSource, R: ResultSink> Work<W> for Apart<'_, S, R> {
     fn run<F: Function<W>>(self) {
         if self.is_plain {
             self.each::<W, F>(rewrite::<W, F, R>);

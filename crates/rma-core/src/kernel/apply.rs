@@ -6,8 +6,8 @@ use super::exclusion::Exclusion;
 use super::function::{Function, Number};
 use super::long::Aligned;
 use super::op::ReduceOp;
-use super::operand::{Nowhere, Sink, Source};
-use super::wide;
+use super::operand::{Nowhere, OperandSource, ResultSink};
+use super::wide::{self, WideRun};
 use crate::datatype::{BasicType, TypeClass};
 use crate::mem::{Element, Word, WriteSpan};
 
@@ -45,7 +45,7 @@ impl Kernel {
     /// # Panics
     /// When `target` is not whole elements, or `origin` is shorter than it (for `NO_OP` it may be empty).
     #[inline]
-    pub fn accumulate(self, target: WriteSpan, origin: impl Source, exclusion: &impl Exclusion) {
+    pub fn accumulate(self, target: WriteSpan, origin: impl OperandSource, exclusion: &impl Exclusion) {
         self.run(target, origin, Nowhere, exclusion);
     }
 
@@ -57,15 +57,21 @@ impl Kernel {
     pub fn fetch_accumulate(
         self,
         target: WriteSpan,
-        origin: impl Source,
-        result: impl Sink,
+        origin: impl OperandSource,
+        result: impl ResultSink,
         exclusion: &impl Exclusion,
     ) {
         self.run(target, origin, result, exclusion);
     }
 
     #[inline]
-    fn run(self, target: WriteSpan, origin: impl Source, result: impl Sink, exclusion: &impl Exclusion) {
+    fn run(
+        self,
+        target: WriteSpan,
+        origin: impl OperandSource,
+        result: impl ResultSink,
+        exclusion: &impl Exclusion,
+    ) {
         match self.ty.word_size() {
             1 => self.run_width::<u8>(target, origin, result, exclusion),
             2 => self.run_width::<u16>(target, origin, result, exclusion),
@@ -95,17 +101,23 @@ impl Kernel {
 
     /// Elements that are not one word: never one step of the processor, so always under the exclusion.
     #[inline(never)]
-    fn run_wide(self, target: WriteSpan, origin: impl Source, result: impl Sink, exclusion: &impl Exclusion) {
+    fn run_wide(
+        self,
+        target: WriteSpan,
+        origin: impl OperandSource,
+        result: impl ResultSink,
+        exclusion: &impl Exclusion,
+    ) {
         self.check_lengths(self.ty.divides(target.len()), target.len(), origin.byte_len(), result.byte_len());
-        wide::Run { op: self.op, ty: self.ty, target, origin, result, exclusion }.run();
+        WideRun { op: self.op, ty: self.ty, target, origin, result, exclusion }.run();
     }
 
     #[inline]
     fn run_width<W: Number>(
         self,
         target: WriteSpan,
-        origin: impl Source,
-        result: impl Sink,
+        origin: impl OperandSource,
+        result: impl ResultSink,
         exclusion: &impl Exclusion,
     ) {
         let len = target.len();
@@ -125,8 +137,8 @@ impl Kernel {
     fn run_long<W: Number>(
         self,
         target: WriteSpan,
-        origin: impl Source,
-        result: impl Sink,
+        origin: impl OperandSource,
+        result: impl ResultSink,
         exclusion: &impl Exclusion,
     ) {
         let is_whole = target.len().is_multiple_of(W::SIZE);
@@ -243,7 +255,7 @@ struct One<W, R> {
     result: R,
 }
 
-impl<W: Word, R: Sink> Work<W> for One<W, R> {
+impl<W: Word, R: ResultSink> Work<W> for One<W, R> {
     #[inline]
     fn run<F: Function<W>>(mut self) {
         update::<W, F, R>(self.element, self.operand, &mut self.result, 0);
@@ -275,7 +287,7 @@ pub(super) fn update<W, F, R>(element: Element<W>, operand: W, result: &mut R, o
 where
     W: Word,
     F: Function<W>,
-    R: Sink,
+    R: ResultSink,
 {
     if R::IS_READ {
         result.set_word_at(offset, F::update(element, operand));
@@ -290,7 +302,7 @@ pub(super) fn rewrite<W, F, R>(element: Element<W>, operand: W, result: &mut R, 
 where
     W: Word,
     F: Function<W>,
-    R: Sink,
+    R: ResultSink,
 {
     let before = element.load();
     if R::IS_READ {
@@ -309,7 +321,7 @@ struct Unaligned<'a, S, R, E> {
     exclusion: &'a E,
 }
 
-impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Unaligned<'_, S, R, E> {
+impl<W: Word, S: OperandSource, R: ResultSink, E: Exclusion> Work<W> for Unaligned<'_, S, R, E> {
     fn run<F: Function<W>>(mut self) {
         let len = self.target.len();
         let mut offset = 0;
@@ -330,6 +342,6 @@ impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Unaligned<'_, S, R, 
 }
 
 #[inline]
-pub(super) fn operand<W: Word, F: Function<W>>(origin: impl Source, offset: usize) -> W {
+pub(super) fn operand<W: Word, F: Function<W>>(origin: impl OperandSource, offset: usize) -> W {
     if F::READS_OPERAND { origin.word_at(offset) } else { W::default() }
 }

@@ -8,7 +8,7 @@
 use super::apply::{Work, combine_words, operand, rewrite, update};
 use super::exclusion::Exclusion;
 use super::function::Function;
-use super::operand::{Sink, Source};
+use super::operand::{OperandSource, ResultSink};
 use crate::mem::{Element, Folding, ReadSpan, Word, WriteSpan};
 
 /// Bytes of a block: it, its operands and its old values lie in the first-level cache together.
@@ -39,7 +39,7 @@ pub(super) struct Aligned<'a, S, R, E> {
     pub(super) exclusion: &'a E,
 }
 
-impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Aligned<'_, S, R, E> {
+impl<W: Word, S: OperandSource, R: ResultSink, E: Exclusion> Work<W> for Aligned<'_, S, R, E> {
     fn run<F: Function<W>>(mut self) {
         let (len, mut offset) = (self.target.len(), 0);
         while offset < len {
@@ -66,7 +66,7 @@ impl<W: Word, S: Source, R: Sink, E: Exclusion> Work<W> for Aligned<'_, S, R, E>
 pub(crate) fn combine_run<W: Word, F: Function<W>>(
     target: WriteSpan,
     origin: ReadSpan,
-    result: impl Sink,
+    result: impl ResultSink,
     exclusion: &impl Exclusion,
 ) {
     Aligned { target, origin, result, exclusion }.run::<F>();
@@ -74,7 +74,7 @@ pub(crate) fn combine_run<W: Word, F: Function<W>>(
 
 /// One atomic step for each word of `target`; `offset` is where its operands and old values begin.
 #[inline]
-pub(super) fn steps<W: Word, F: Function<W>, S: Source, R: Sink>(
+pub(super) fn steps<W: Word, F: Function<W>, S: OperandSource, R: ResultSink>(
     target: WriteSpan,
     origin: S,
     offset: usize,
@@ -87,7 +87,7 @@ pub(super) fn steps<W: Word, F: Function<W>, S: Source, R: Sink>(
 
 /// Calls `change` with each word of `target`, its operand, and where its old value goes.
 #[inline(always)]
-fn each_word<W: Word, F: Function<W>, S: Source>(
+fn each_word<W: Word, F: Function<W>, S: OperandSource>(
     target: WriteSpan,
     origin: S,
     offset: usize,
@@ -102,7 +102,7 @@ fn each_word<W: Word, F: Function<W>, S: Source>(
 
 /// As [`plain`], for runs that follow each other and of which each is short: single words for the most part.
 #[inline(always)]
-pub(super) fn plain_short<W: Word, F: Function<W>, S: Source, R: Sink>(
+pub(super) fn plain_short<W: Word, F: Function<W>, S: OperandSource, R: ResultSink>(
     target: WriteSpan,
     origin: S,
     offset: usize,
@@ -121,7 +121,7 @@ pub(super) fn plain_short<W: Word, F: Function<W>, S: Source, R: Sink>(
 
 /// As [`steps`], while no other thread changes the words. They are aligned.
 #[inline(always)] // runs of words would pay for a call because sums of complex numbers use it too
-pub(super) fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
+pub(super) fn plain<W: Word, F: Function<W>, S: OperandSource, R: ResultSink>(
     target: WriteSpan,
     origin: S,
     offset: usize,
@@ -144,7 +144,7 @@ pub(super) fn plain<W: Word, F: Function<W>, S: Source, R: Sink>(
 
 /// As [`plain`], word by word.
 #[inline]
-fn words<W: Word, F: Function<W>, S: Source, R: Sink>(
+fn words<W: Word, F: Function<W>, S: OperandSource, R: ResultSink>(
     target: WriteSpan,
     origin: S,
     offset: usize,
@@ -156,7 +156,7 @@ fn words<W: Word, F: Function<W>, S: Source, R: Sink>(
 }
 
 /// As [`in_place`], with what this processor does; apart for each function, which is known then.
-fn in_place_here<W: Word, F: Function<W>, S: Source, R: Sink>(
+fn in_place_here<W: Word, F: Function<W>, S: OperandSource, R: ResultSink>(
     target: WriteSpan,
     origin: S,
     offset: usize,
@@ -169,7 +169,7 @@ fn in_place_here<W: Word, F: Function<W>, S: Source, R: Sink>(
 }
 
 /// As [`plain`], for as many bytes as the processor changes many at once; answers for how many that is.
-fn in_place<S: Source, R: Sink>(
+fn in_place<S: OperandSource, R: ResultSink>(
     target: WriteSpan,
     origin: S,
     offset: usize,
@@ -181,7 +181,7 @@ fn in_place<S: Source, R: Sink>(
 
 /// Where the old values go, if they are not there already.
 #[inline(always)]
-fn old_values<R: Sink>(target: WriteSpan, offset: usize, result: &mut R) -> Option<WriteSpan> {
+fn old_values<R: ResultSink>(target: WriteSpan, offset: usize, result: &mut R) -> Option<WriteSpan> {
     let before = result.span(offset, target.len());
     if R::IS_READ && before.is_none() {
         // No other thread touches the words, so that they may be copied out before all of them are changed.
@@ -191,7 +191,7 @@ fn old_values<R: Sink>(target: WriteSpan, offset: usize, result: &mut R) -> Opti
 }
 
 #[inline(never)]
-fn in_blocks<W: Word, F: Function<W>, S: Source, R: Sink>(
+fn in_blocks<W: Word, F: Function<W>, S: OperandSource, R: ResultSink>(
     target: WriteSpan,
     origin: S,
     offset: usize,

@@ -4,7 +4,7 @@
 //! this library supports it is IEEE 754 quadruple precision, 16 bytes as well. Where it is something else, or varies with the
 //! compiler's options, the library does not compile: a type of another size would change what lies where.
 
-use super::wide::{Part, Real};
+use super::wide::{Packed, Real};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{Quad, X87DoubleExtended};
 
@@ -50,7 +50,7 @@ pub(super) type Extended = LongDouble<X87DoubleExtended, 10>;
 /// A number of IEEE quadruple precision.
 pub(super) type Quadruple = LongDouble<Quad, 16>;
 
-impl<F: Float, const BYTES: usize> Part for LongDouble<F, BYTES> {
+impl<F: Float, const BYTES: usize> Packed for LongDouble<F, BYTES> {
     const SIZE: usize = size_of::<u128>();
 
     fn read(bytes: &[u8]) -> Self {

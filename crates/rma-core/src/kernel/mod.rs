@@ -38,6 +38,6 @@ pub(crate) use long::combine_run;
 pub(crate) use long_double::long_double_code;
 pub use op::ReduceOp;
 pub(crate) use operand::Nowhere;
-pub use operand::{Sink, Source};
+pub use operand::{OperandSource, ResultSink};
 pub(crate) use pieces::Operands;
 pub use swap::CompareAndSwap;

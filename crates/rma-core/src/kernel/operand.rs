@@ -3,7 +3,7 @@
 use crate::mem::{Folding, ReadSpan, Word, WriteSpan};
 
 /// Consecutive operands, at any alignment.
-pub trait Source: Copy {
+pub trait OperandSource: Copy {
     /// Length in bytes.
     fn byte_len(self) -> usize;
 
@@ -65,7 +65,7 @@ pub trait Source: Copy {
 }
 
 /// Room for consecutive old values, at any alignment.
-pub trait Sink {
+pub trait ResultSink {
     /// Whether old values are wanted at all.
     const IS_READ: bool = true;
 
@@ -97,7 +97,7 @@ pub trait Sink {
     fn span(&mut self, offset: usize, len: usize) -> Option<WriteSpan>;
 }
 
-impl Source for &[u8] {
+impl OperandSource for &[u8] {
     #[inline]
     fn byte_len(self) -> usize {
         self.len()
@@ -134,7 +134,7 @@ impl Source for &[u8] {
     }
 }
 
-impl Source for ReadSpan {
+impl OperandSource for ReadSpan {
     #[inline]
     fn byte_len(self) -> usize {
         self.len()
@@ -175,7 +175,7 @@ impl Source for ReadSpan {
     }
 }
 
-impl Sink for &mut [u8] {
+impl ResultSink for &mut [u8] {
     #[inline]
     fn byte_len(&self) -> usize {
         self.len()
@@ -199,7 +199,7 @@ impl Sink for &mut [u8] {
     }
 }
 
-impl Sink for WriteSpan {
+impl ResultSink for WriteSpan {
     #[inline]
     fn byte_len(&self) -> usize {
         self.len()
@@ -227,7 +227,7 @@ impl Sink for WriteSpan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nowhere;
 
-impl Sink for Nowhere {
+impl ResultSink for Nowhere {
     const IS_READ: bool = false;
 
     #[inline]

@@ -4,7 +4,7 @@
 use super::apply::{Work, rewrite, update};
 use super::function::Function;
 use super::long::{plain_short, steps};
-use super::operand::{Nowhere, Sink, Source};
+use super::operand::{Nowhere, OperandSource, ResultSink};
 use crate::datatype::{Gather, Layout, Scatter, Upcoming, UpcomingRoom};
 use crate::mem::{Element, Fold, Folding, Lent, ReadSpan, Word, WriteSpan};
 use std::ops::ControlFlow;
@@ -35,7 +35,7 @@ pub(super) struct Pieces<'a, R> {
     pub(super) done: &'a mut usize,
 }
 
-impl<W: Word, R: Room> Work<W> for Pieces<'_, R> {
+impl<W: Word, R: ResultCursor> Work<W> for Pieces<'_, R> {
     fn run<F: Function<W>>(self) {
         let Self { target, reach, mut front, mut result, limit, is_plain, done } = self;
         let folding = if is_plain { F::FOLD.and_then(Fold::here) } else { None };
@@ -72,7 +72,11 @@ impl<W: Word, R: Room> Work<W> for Pieces<'_, R> {
 
 /// Changes words in atomic steps.
 #[inline(always)]
-fn change<W: Word, F: Function<W>, R: Room>(piece: WriteSpan, operand: Lent<'_>, mut room: R::Part<'_>) {
+fn change<W: Word, F: Function<W>, R: ResultCursor>(
+    piece: WriteSpan,
+    operand: Lent<'_>,
+    mut room: R::Part<'_>,
+) {
     match single::<W, F>(piece, operand) {
         Some((element, operand)) => update::<W, F, _>(element, operand, &mut room, 0),
         None => steps::<W, F, _, _>(piece, operand, 0, &mut room),
@@ -81,7 +85,7 @@ fn change<W: Word, F: Function<W>, R: Room>(piece: WriteSpan, operand: Lent<'_>,
 
 /// Changes words that no other thread changes meanwhile.
 #[inline(always)]
-fn change_plain<W: Word, F: Function<W>, R: Room>(
+fn change_plain<W: Word, F: Function<W>, R: ResultCursor>(
     piece: WriteSpan,
     operand: Lent<'_>,
     mut room: R::Part<'_>,
@@ -100,9 +104,9 @@ fn single<W: Word, F: Function<W>>(piece: WriteSpan, operand: Lent<'_>) -> Optio
     Some((element, if F::READS_OPERAND { operand.word_at(0) } else { W::default() }))
 }
 
-/// Room that is taken from the front.
-pub(super) trait Room {
-    type Part<'p>: Sink
+/// Room for old values, taken from the front.
+pub(super) trait ResultCursor {
+    type Part<'p>: ResultSink
     where
         Self: 'p;
 
@@ -113,7 +117,7 @@ pub(super) trait Room {
     fn take(&mut self, len: usize) -> Self::Part<'_>;
 }
 
-impl Room for Nowhere {
+impl ResultCursor for Nowhere {
     type Part<'p> = Self;
 
     #[inline]
@@ -127,7 +131,7 @@ impl Room for Nowhere {
     }
 }
 
-impl Source for Lent<'_> {
+impl OperandSource for Lent<'_> {
     #[inline]
     fn byte_len(self) -> usize {
         self.span().len()
@@ -171,7 +175,7 @@ pub(super) enum Kept<'a> {
     Stage(&'a mut [u8]),
 }
 
-impl Sink for Kept<'_> {
+impl ResultSink for Kept<'_> {
     #[inline]
     fn byte_len(&self) -> usize {
         match self {
@@ -266,7 +270,7 @@ impl<'a> Rooms<'a> {
     }
 }
 
-impl Room for Rooms<'_> {
+impl ResultCursor for Rooms<'_> {
     type Part<'p>
         = Kept<'p>
     where

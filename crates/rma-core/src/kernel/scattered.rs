@@ -9,7 +9,7 @@ use super::apart::Apart;
 use super::apply::{Kernel, Work};
 use super::exclusion::Exclusion;
 use super::long::{MAX_AT_ONCE, weight};
-use super::operand::{Nowhere, Sink};
+use super::operand::{Nowhere, ResultSink};
 use super::pieces::{Kept, Operands, Pieces, Rooms, are_words};
 use super::rows::Rows;
 use super::wide;
@@ -18,7 +18,7 @@ use crate::mem::WriteSpan;
 use std::borrow::Borrow;
 
 /// Bytes of the buffers in between: small enough for the stack, a multiple of every word.
-const STAGE_BYTES: usize = 1024;
+const STAGING_BYTES: usize = 1024;
 
 /// Single words for which an admission of their own is worth while; fewer of them are collected from where they are.
 const WORTH: usize = 8;
@@ -30,9 +30,9 @@ const LONG_PIECE: usize = 64;
 const ELEMENTS_PER_GUARD: usize = 32;
 
 /// What is in between where a side does not lie side by side.
-struct Stage {
-    operands: [u8; STAGE_BYTES],
-    results: [u8; STAGE_BYTES],
+struct StagingBuffers {
+    operands: [u8; STAGING_BYTES],
+    results: [u8; STAGING_BYTES],
 }
 
 /// What all steps of one transfer have in common.
@@ -105,20 +105,20 @@ impl Kernel {
         mut results: Option<Scatter<&Layout>>,
         whole: &Whole<'_, impl Exclusion>,
     ) {
-        let mut stage = Stage { operands: [0; STAGE_BYTES], results: [0; STAGE_BYTES] };
+        let mut staging = StagingBuffers { operands: [0; STAGING_BYTES], results: [0; STAGING_BYTES] };
         while let Some(blocks) = target.peek_blocks() {
-            let stage = &mut stage;
+            let staging = &mut staging;
             let mut done =
-                self.run_words(&target, &blocks, &mut operands, results.as_mut(), Some(stage), whole);
+                self.run_words(&target, &blocks, &mut operands, results.as_mut(), Some(staging), whole);
             if done == 0 {
-                done = self.run_unaligned(blocks.get(0), &mut operands, results.as_mut(), stage, whole);
+                done = self.run_unaligned(blocks.get(0), &mut operands, results.as_mut(), staging, whole);
             }
             target.advance(done);
         }
     }
 
-    /// Updates aligned words with which the target goes on; says how many bytes. 0 when there are none, or a stage is needed and
-    /// not there.
+    /// Updates aligned words with which the target goes on; says how many bytes. 0 when there are none, or staging buffers are needed
+    /// and not there.
     #[inline]
     fn run_words(
         self,
@@ -126,11 +126,11 @@ impl Kernel {
         blocks: &WriteBlocks,
         operands: &mut Operands<'_>,
         results: Option<&mut Scatter<&Layout>>,
-        stage: Option<&mut Stage>,
+        staging: Option<&mut StagingBuffers>,
         whole: &Whole<'_, impl Exclusion>,
     ) -> usize {
         if blocks.count() > 1 && blocks.block_len() == whole.word && blocks.are_aligned(whole.word) {
-            return self.run_apart(blocks, operands, results, stage, whole);
+            return self.run_apart(blocks, operands, results, staging, whole);
         }
         if results.is_none()
             && let Some(pairs) = Rows::pairs(blocks, target.remaining(), operands, whole.word)
@@ -139,7 +139,7 @@ impl Kernel {
             operands.advance(done);
             return done;
         }
-        self.run_pieces(target, blocks.get(0), operands, results, stage, whole)
+        self.run_pieces(target, blocks.get(0), operands, results, staging, whole)
     }
 
     /// As the caller, for single words at equal distances.
@@ -148,11 +148,11 @@ impl Kernel {
         blocks: &WriteBlocks,
         operands: &mut Operands<'_>,
         mut results: Option<&mut Scatter<&Layout>>,
-        stage: Option<&mut Stage>,
+        staging: Option<&mut StagingBuffers>,
         whole: &Whole<'_, impl Exclusion>,
     ) -> usize {
         let word = whole.word;
-        let (stage_operands, stage_results) = Stage::parts(stage);
+        let (stage_operands, stage_results) = StagingBuffers::parts(staging);
         let wanted = blocks.count().min(MAX_AT_ONCE / word) * word;
         let least = wanted.min(WORTH * word);
         let Some((operand, mut len)) = operands.take(wanted, least, word, stage_operands) else { return 0 };
@@ -198,7 +198,7 @@ impl Kernel {
         first: WriteSpan,
         operands: &mut Operands<'_>,
         results: Option<&mut Scatter<&Layout>>,
-        stage: Option<&mut Stage>,
+        staging: Option<&mut StagingBuffers>,
         whole: &Whole<'_, impl Exclusion>,
     ) -> usize {
         let word = whole.word;
@@ -206,7 +206,7 @@ impl Kernel {
         if !are_words(first, word) {
             return 0;
         }
-        let (stage_operands, stage_results) = Stage::parts(stage);
+        let (stage_operands, stage_results) = StagingBuffers::parts(staging);
         let mut limit = usize::try_from(target.remaining()).unwrap_or(usize::MAX).min(MAX_AT_ONCE);
         // A side in shorter pieces than the target is better collected in between.
         let least = first.len().min(LONG_PIECE).min(limit);
@@ -268,11 +268,11 @@ impl Kernel {
         run: WriteSpan,
         operands: &mut Operands<'_>,
         results: Option<&mut Scatter<&Layout>>,
-        stage: &mut Stage,
+        staging: &mut StagingBuffers,
         whole: &Whole<'_, impl Exclusion>,
     ) -> usize {
         let word = whole.word;
-        let taken = operands.take(run.len(), STAGE_BYTES, word, Some(&mut stage.operands));
+        let taken = operands.take(run.len(), STAGING_BYTES, word, Some(&mut staging.operands));
         let Some((operand, len)) = taken else {
             panic!("a word of the target is torn apart, or an operand is missing")
         };
@@ -281,8 +281,8 @@ impl Kernel {
             operands.advance(len);
             return len;
         };
-        let kept = Kept::room(results, len, STAGE_BYTES, word, Some(&mut stage.results));
-        let Some(mut kept) = kept else { unreachable!("there is a stage") };
+        let kept = Kept::room(results, len, STAGING_BYTES, word, Some(&mut staging.results));
+        let Some(mut kept) = kept else { unreachable!("there are staging buffers") };
         let len = kept.byte_len();
         self.fetch_accumulate(run.part(0, len), operand, kept.reborrow(), whole.exclusion);
         operands.advance(len);
@@ -320,9 +320,9 @@ impl Kernel {
     }
 }
 
-impl Stage {
-    fn parts(stage: Option<&mut Self>) -> (Option<&mut [u8]>, Option<&mut [u8]>) {
-        match stage {
+impl StagingBuffers {
+    fn parts(staging: Option<&mut Self>) -> (Option<&mut [u8]>, Option<&mut [u8]>) {
+        match staging {
             Some(Self { operands, results }) => (Some(operands), Some(results)),
             None => (None, None),
         }

@@ -1,7 +1,7 @@
 //! Compare-and-swap: the one operation with two operands.
 
 use super::exclusion::Exclusion;
-use super::operand::{Sink, Source};
+use super::operand::{OperandSource, ResultSink};
 use crate::datatype::{BasicType, TypeClass};
 use crate::mem::{Word, WriteSpan};
 
@@ -38,9 +38,9 @@ impl CompareAndSwap {
     pub fn apply(
         self,
         target: WriteSpan,
-        compare: impl Source,
-        origin: impl Source,
-        result: impl Sink,
+        compare: impl OperandSource,
+        origin: impl OperandSource,
+        result: impl ResultSink,
         exclusion: &impl Exclusion,
     ) {
         match self.ty.size() {
@@ -56,9 +56,9 @@ impl CompareAndSwap {
 #[inline(always)]
 fn swap_aligned<W: Word>(
     target: WriteSpan,
-    compare: impl Source,
-    origin: impl Source,
-    mut result: impl Sink,
+    compare: impl OperandSource,
+    origin: impl OperandSource,
+    mut result: impl ResultSink,
     exclusion: &impl Exclusion,
 ) -> bool {
     let Some(element) = target.element::<W>(0) else { return false };
@@ -73,9 +73,9 @@ fn swap_aligned<W: Word>(
 #[inline]
 fn compare_and_swap<W: Word>(
     target: WriteSpan,
-    compare: impl Source,
-    origin: impl Source,
-    mut result: impl Sink,
+    compare: impl OperandSource,
+    origin: impl OperandSource,
+    mut result: impl ResultSink,
     exclusion: &impl Exclusion,
 ) {
     assert!(result.byte_len() >= W::SIZE, "no room for the old value");

@@ -9,7 +9,7 @@ use super::function::FloatSum;
 use super::long::{MAX_AT_ONCE, plain};
 use super::long_double::{Extended, FORMAT, Format, Quadruple};
 use super::op::ReduceOp;
-use super::operand::{Sink, Source};
+use super::operand::{OperandSource, ResultSink};
 use crate::datatype::BasicType;
 use crate::mem::WriteSpan;
 use std::cmp::Ordering;
@@ -21,7 +21,7 @@ const ELEMENTS_PER_GUARD: usize = 64;
 const FEW: usize = 4;
 
 /// Any number of elements that lie side by side, and what is done to them.
-pub(super) struct Run<'a, S, R, E> {
+pub(super) struct WideRun<'a, S, R, E> {
     pub(super) op: ReduceOp,
     pub(super) ty: BasicType,
     pub(super) target: WriteSpan,
@@ -30,7 +30,7 @@ pub(super) struct Run<'a, S, R, E> {
     pub(super) exclusion: &'a E,
 }
 
-impl<S: Source, R: Sink, E: Exclusion> Run<'_, S, R, E> {
+impl<S: OperandSource, R: ResultSink, E: Exclusion> WideRun<'_, S, R, E> {
     pub(super) fn run(self) {
         let origin = self.origin;
         match (self.op, self.ty) {
@@ -135,7 +135,7 @@ fn long_double<N: Real>(op: ReduceOp, ty: BasicType, inout: &mut [u8], operand: 
 }
 
 /// A loop of its own for each function, so that it is not called for every element.
-fn each<E: Part>(inout: &mut [u8], operand: &[u8], function: impl Fn(E, E) -> E) {
+fn each<E: Packed>(inout: &mut [u8], operand: &[u8], function: impl Fn(E, E) -> E) {
     for (inout, operand) in inout.chunks_exact_mut(E::SIZE).zip(operand.chunks_exact(E::SIZE)) {
         function(E::read(inout), E::read(operand)).write(inout);
     }
@@ -163,7 +163,7 @@ fn complex<N: Real>(op: ReduceOp, inout: &mut [u8], operand: &[u8]) {
     }
 }
 
-fn located<V: Part + PartialOrd, L: Part + PartialOrd>(op: ReduceOp, inout: &mut [u8], operand: &[u8]) {
+fn located<V: Packed + PartialOrd, L: Packed + PartialOrd>(op: ReduceOp, inout: &mut [u8], operand: &[u8]) {
     match op {
         ReduceOp::MinLoc => each::<Pair<V, L>>(inout, operand, |a, b| better(a, b, Ordering::Less)),
         ReduceOp::MaxLoc => each::<Pair<V, L>>(inout, operand, |a, b| better(a, b, Ordering::Greater)),
@@ -197,14 +197,14 @@ fn better<V: PartialOrd, L: PartialOrd>(a: Pair<V, L>, b: Pair<V, L>, wanted: Or
     if is_first { a } else { b }
 }
 
-/// Something that lies in the bytes of an element.
-pub(super) trait Part: Copy {
+/// A value that lies in the bytes of an element, without holes.
+pub(super) trait Packed: Copy {
     const SIZE: usize;
     fn read(bytes: &[u8]) -> Self;
     fn write(self, bytes: &mut [u8]);
 }
 
-pub(super) trait Real: Part + PartialOrd {
+pub(super) trait Real: Packed + PartialOrd {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -219,7 +219,7 @@ struct Pair<V, L>(V, L);
 
 macro_rules! numbers {
     ($($number:ty)*) => {$(
-        impl Part for $number {
+        impl Packed for $number {
             const SIZE: usize = size_of::<$number>();
 
             fn read(bytes: &[u8]) -> Self {
@@ -259,7 +259,7 @@ macro_rules! reals {
 }
 reals!(f32 f64);
 
-impl<N: Part> Part for Complex<N> {
+impl<N: Packed> Packed for Complex<N> {
     const SIZE: usize = 2 * N::SIZE;
 
     fn read(bytes: &[u8]) -> Self {
@@ -272,7 +272,7 @@ impl<N: Part> Part for Complex<N> {
     }
 }
 
-impl<V: Part, L: Part> Part for Pair<V, L> {
+impl<V: Packed, L: Packed> Packed for Pair<V, L> {
     const SIZE: usize = V::SIZE + L::SIZE;
 
     fn read(bytes: &[u8]) -> Self {
