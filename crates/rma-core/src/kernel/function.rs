@@ -4,7 +4,7 @@
 //! logical and bitwise operations and replacement depend on the width alone (two's complement); only minimum, maximum and
 //! floating point look at the type.
 
-use crate::mem::{Element, Fold, Lane, Word};
+use crate::mem::{Element, Fold, LaneType, Word};
 use std::ops::{BitAnd, BitOr, BitXor};
 
 /// An operation on words.
@@ -99,27 +99,27 @@ functions! {
     Xor(current, operand) = current ^ operand, in hardware by fetch_xor, many by Fold::Xor;
 }
 
-const fn unsigned(size: usize) -> Lane {
+const fn unsigned(size: usize) -> LaneType {
     match size {
-        1 => Lane::U8,
-        2 => Lane::U16,
-        4 => Lane::U32,
-        _ => Lane::U64,
+        1 => LaneType::U8,
+        2 => LaneType::U16,
+        4 => LaneType::U32,
+        _ => LaneType::U64,
     }
 }
 
-const fn signed(size: usize) -> Lane {
+const fn signed(size: usize) -> LaneType {
     match size {
-        1 => Lane::I8,
-        2 => Lane::I16,
-        4 => Lane::I32,
-        _ => Lane::I64,
+        1 => LaneType::I8,
+        2 => LaneType::I16,
+        4 => LaneType::I32,
+        _ => LaneType::I64,
     }
 }
 
 /// Of widths without floating point the functions are never chosen.
-const fn float(size: usize) -> Lane {
-    if size == 8 { Lane::F64 } else { Lane::F32 }
+const fn float(size: usize) -> LaneType {
+    if size == 8 { LaneType::F64 } else { LaneType::F32 }
 }
 
 /// `REPLACE`: an exchange, or a store when the old value is not wanted.
@@ -284,13 +284,13 @@ mod tests {
 
     #[test]
     fn extremes_and_products_are_done_on_many_words_at_once() {
-        assert_eq!(fold::<u8, _>(Product), Some(Fold::Multiply(Lane::U8)));
-        assert_eq!(fold::<u64, _>(FloatProduct), Some(Fold::Multiply(Lane::F64)));
-        assert_eq!(fold::<u16, _>(Minimum), Some(Fold::Minimum(Lane::U16)));
-        assert_eq!(fold::<u64, _>(Maximum), Some(Fold::Maximum(Lane::U64)));
-        assert_eq!(fold::<u32, _>(SignedMinimum), Some(Fold::Minimum(Lane::I32)));
-        assert_eq!(fold::<u64, _>(SignedMaximum), Some(Fold::Maximum(Lane::I64)));
-        assert_eq!(fold::<u32, _>(FloatMinimum), Some(Fold::Minimum(Lane::F32)));
-        assert_eq!(fold::<u64, _>(FloatMaximum), Some(Fold::Maximum(Lane::F64)));
+        assert_eq!(fold::<u8, _>(Product), Some(Fold::Multiply(LaneType::U8)));
+        assert_eq!(fold::<u64, _>(FloatProduct), Some(Fold::Multiply(LaneType::F64)));
+        assert_eq!(fold::<u16, _>(Minimum), Some(Fold::Minimum(LaneType::U16)));
+        assert_eq!(fold::<u64, _>(Maximum), Some(Fold::Maximum(LaneType::U64)));
+        assert_eq!(fold::<u32, _>(SignedMinimum), Some(Fold::Minimum(LaneType::I32)));
+        assert_eq!(fold::<u64, _>(SignedMaximum), Some(Fold::Maximum(LaneType::I64)));
+        assert_eq!(fold::<u32, _>(FloatMinimum), Some(Fold::Minimum(LaneType::F32)));
+        assert_eq!(fold::<u64, _>(FloatMaximum), Some(Fold::Maximum(LaneType::F64)));
     }
 }

@@ -6,7 +6,8 @@
 //! anyway.
 
 use super::cache_x86_64::amd_family;
-use super::span::{Fold, Lane};
+use super::combine::CombineFn;
+use super::span::{Fold, LaneType};
 use std::arch::asm;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -19,17 +20,14 @@ const ALIGNED_FROM: usize = 8 * LINE;
 /// How much an instruction combines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Width {
+pub(super) enum VectorWidth {
     /// A vector of 64 bytes.
     Whole = 2,
     /// A vector of 32, on processors that carry out one of 64 in two parts: loops of whole vectors take up to a quarter longer there.
     Half = 3,
 }
 
-/// One loop for one fold at one width. Takes where, the operands, and how many bytes.
-pub(super) type Combine = unsafe fn(*mut u8, *const u8, usize);
-
-impl Width {
+impl VectorWidth {
     /// What is best on this processor; `None` where it has not what the loops need.
     #[inline]
     pub(super) fn here() -> Option<Self> {
@@ -74,9 +72,9 @@ fn has_halves() -> bool {
 /// Combines the words of `to`, which are whole and aligned, with those of `from`.
 ///
 /// # Safety
-/// [`Width::here`] is some width; `from` must be readable and `to` writable for `len` bytes.
+/// [`VectorWidth::here`] is some width; `from` must be readable and `to` writable for `len` bytes.
 #[inline]
-pub(super) unsafe fn combine(combine: Combine, mut to: *mut u8, mut from: *const u8, mut len: usize) {
+pub(super) unsafe fn combine(combine: CombineFn, mut to: *mut u8, mut from: *const u8, mut len: usize) {
     let before_line = to.align_offset(LINE);
     if len >= ALIGNED_FROM && before_line > 0 {
         // SAFETY: fewer bytes than the caller promises. Words are aligned, so these are whole ones.
@@ -92,9 +90,9 @@ pub(super) unsafe fn combine(combine: Combine, mut to: *mut u8, mut from: *const
 
 /// The loop of a fold, if there is one.
 #[inline]
-pub(super) fn loop_of(fold: Fold, width: Width) -> Option<Combine> {
-    use Lane as L;
-    let of: fn(Width) -> Combine = match fold {
+pub(super) fn loop_of(fold: Fold, width: VectorWidth) -> Option<CombineFn> {
+    use LaneType as L;
+    let of: fn(VectorWidth) -> CombineFn = match fold {
         Fold::Add(L::U8 | L::I8) => add_8,
         Fold::Add(L::U16 | L::I16) => add_16,
         Fold::Add(L::U32 | L::I32) => add_32,
@@ -311,10 +309,10 @@ macro_rules! combine {
 
 macro_rules! loops {
     ($step:ident, $turn:ident, $aside:ident; $($name:ident: $($part:literal),*;)*) => {$(
-        fn $name(width: Width) -> Combine {
+        fn $name(width: VectorWidth) -> CombineFn {
             match width {
-                Width::Whole => combine!("zmm", Width::Whole, $step, $turn, $aside, $($part),*),
-                Width::Half => combine!("ymm", Width::Half, $step, $turn, $aside, $($part),*),
+                VectorWidth::Whole => combine!("zmm", VectorWidth::Whole, $step, $turn, $aside, $($part),*),
+                VectorWidth::Half => combine!("ymm", VectorWidth::Half, $step, $turn, $aside, $($part),*),
             }
         }
     )*};

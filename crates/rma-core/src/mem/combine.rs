@@ -5,9 +5,9 @@ use super::span::Fold;
 
 /// A loop that this processor can carry out: there is none.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Loop {}
+pub(super) enum FoldLoop {}
 
-impl Loop {
+impl FoldLoop {
     /// The loop of a fold, if this processor has one.
     pub(super) fn here(_fold: Fold) -> Option<Self> {
         None

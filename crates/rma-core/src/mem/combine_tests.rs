@@ -1,9 +1,9 @@
 //! Every fold against plain code for one word, on all pairs of values that are special, at lengths that are no whole number of
 //! steps, with and without old values.
 
-use super::avx512_x86_64::Width;
-use super::combine::Loop;
-use super::span::{Fold, Lane};
+use super::avx512_x86_64::VectorWidth;
+use super::combine::FoldLoop;
+use super::span::{Fold, LaneType};
 
 /// Bytes that one instruction combines.
 const STEP: usize = 32;
@@ -14,11 +14,11 @@ const LONG: usize = (4 << 10) + 3 * 128 + 2 * STEP + 8;
 /// Checks a fold on pairs of `values`, between bytes that must stay.
 fn check<const N: usize>(fold: Fold, values: &[[u8; N]], apply: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
     assert!(values.len().pow(2) * N <= LONG, "not all pairs are met");
-    if let Some(combine) = Loop::avx2(fold) {
+    if let Some(combine) = FoldLoop::avx2(fold) {
         check_loop(fold, combine, STEP, values, &apply);
     }
-    let widths = Width::here().map(|_| [Width::Whole, Width::Half]);
-    for combine in widths.into_iter().flatten().filter_map(|width| Loop::avx512(fold, width)) {
+    let widths = VectorWidth::here().map(|_| [VectorWidth::Whole, VectorWidth::Half]);
+    for combine in widths.into_iter().flatten().filter_map(|width| FoldLoop::avx512(fold, width)) {
         check_loop(fold, combine, 1, values, &apply);
     }
 }
@@ -26,7 +26,7 @@ fn check<const N: usize>(fold: Fold, values: &[[u8; N]], apply: impl Fn([u8; N],
 /// [`check`] of a loop that combines whole steps of so many bytes.
 fn check_loop<const N: usize>(
     fold: Fold,
-    combine: Loop,
+    combine: FoldLoop,
     step: usize,
     values: &[[u8; N]],
     apply: impl Fn([u8; N], [u8; N]) -> [u8; N],
@@ -65,10 +65,10 @@ macro_rules! check_integers {
             0x1_0000_0000_u64 as $number, 0x8000_u64 as $number,
         ].map(<$number>::to_ne_bytes);
         let of = <$number>::from_ne_bytes;
-        check(Fold::Add(Lane::$lane), &values, |a, b| of(a).wrapping_add(of(b)).to_ne_bytes());
-        check(Fold::Multiply(Lane::$lane), &values, |a, b| of(a).wrapping_mul(of(b)).to_ne_bytes());
-        check(Fold::Minimum(Lane::$lane), &values, |a, b| of(a).min(of(b)).to_ne_bytes());
-        check(Fold::Maximum(Lane::$lane), &values, |a, b| of(a).max(of(b)).to_ne_bytes());
+        check(Fold::Add(LaneType::$lane), &values, |a, b| of(a).wrapping_add(of(b)).to_ne_bytes());
+        check(Fold::Multiply(LaneType::$lane), &values, |a, b| of(a).wrapping_mul(of(b)).to_ne_bytes());
+        check(Fold::Minimum(LaneType::$lane), &values, |a, b| of(a).min(of(b)).to_ne_bytes());
+        check(Fold::Maximum(LaneType::$lane), &values, |a, b| of(a).max(of(b)).to_ne_bytes());
     )*};
 }
 
@@ -96,8 +96,8 @@ macro_rules! check_floats {
         // What NaN an addition or multiplication makes is left open.
         let made = |new: $number| if new.is_nan() { <$number>::NAN } else { new }.to_ne_bytes();
         let finite = &numbers[..10];
-        check(Fold::Add(Lane::$lane), finite, |a, b| made(of(a) + of(b)));
-        check(Fold::Multiply(Lane::$lane), finite, |a, b| made(of(a) * of(b)));
+        check(Fold::Add(LaneType::$lane), finite, |a, b| made(of(a) + of(b)));
+        check(Fold::Multiply(LaneType::$lane), finite, |a, b| made(of(a) * of(b)));
         let infinity = <$number>::INFINITY.to_bits();
         let quiet = <$number>::NAN.to_bits();
         let nans = [quiet, quiet | 5, (-<$number>::NAN).to_bits() | 7, infinity | 1];
@@ -107,8 +107,8 @@ macro_rules! check_floats {
             b.is_nan() || (!a.is_nan() && a.total_cmp(&b) == wanted)
         };
         let of_two = |a, b, wanted| if is_first(of(a), of(b), wanted) { a } else { b };
-        check(Fold::Minimum(Lane::$lane), &values, |a, b| of_two(a, b, std::cmp::Ordering::Less));
-        check(Fold::Maximum(Lane::$lane), &values, |a, b| of_two(a, b, std::cmp::Ordering::Greater));
+        check(Fold::Minimum(LaneType::$lane), &values, |a, b| of_two(a, b, std::cmp::Ordering::Less));
+        check(Fold::Maximum(LaneType::$lane), &values, |a, b| of_two(a, b, std::cmp::Ordering::Greater));
     )*};
 }
 

@@ -9,7 +9,7 @@
 
 use super::avx512_x86_64 as avx512;
 use super::copy::copy_bytes;
-use super::span::{Fold, Lane};
+use super::span::{Fold, LaneType};
 use super::vectors_x86_64 as vectors;
 use std::arch::asm;
 
@@ -25,33 +25,33 @@ const PIECE: usize = 4 << 10;
 const PIECE_WITHIN_LINES: usize = PIECE / 2;
 const _: () = assert!(PIECE_WITHIN_LINES.is_multiple_of(STEP));
 
-/// One loop for one fold.
-type Combine = unsafe fn(*mut u8, *const u8, usize);
+/// One loop for one fold. Takes where, the operands, and how many bytes.
+pub(super) type CombineFn = unsafe fn(*mut u8, *const u8, usize);
 
 /// A loop that this processor can carry out.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Loop {
+pub(super) enum FoldLoop {
     /// By whole steps.
-    Avx2(Combine),
-    Avx512(avx512::Combine),
+    Avx2(CombineFn),
+    Avx512(CombineFn),
 }
 
-impl Loop {
+impl FoldLoop {
     #[inline]
     pub(super) fn avx2(fold: Fold) -> Option<Self> {
         is_x86_feature_detected!("avx2").then(|| Self::Avx2(loop_of(fold)))
     }
 
-    /// `width` is [`avx512::Width::here`], or another width where that is some.
+    /// `width` is [`avx512::VectorWidth::here`], or another width where that is some.
     #[inline]
-    pub(super) fn avx512(fold: Fold, width: avx512::Width) -> Option<Self> {
+    pub(super) fn avx512(fold: Fold, width: avx512::VectorWidth) -> Option<Self> {
         avx512::loop_of(fold, width).map(Self::Avx512)
     }
 
     /// The loop of a fold, if this processor has one.
     #[inline]
     pub(super) fn here(fold: Fold) -> Option<Self> {
-        avx512::Width::here().and_then(|width| Self::avx512(fold, width)).or_else(|| Self::avx2(fold))
+        avx512::VectorWidth::here().and_then(|width| Self::avx512(fold, width)).or_else(|| Self::avx2(fold))
     }
 
     /// Combines the words of `to` with those of `from`, as far as the processor does many at once, and stores in `before`, unless
@@ -104,8 +104,8 @@ impl Loop {
 }
 
 #[inline]
-fn loop_of(fold: Fold) -> Combine {
-    use Lane as L;
+fn loop_of(fold: Fold) -> CombineFn {
+    use LaneType as L;
     match fold {
         Fold::Add(L::U8 | L::I8) => add_8::combine,
         Fold::Add(L::U16 | L::I16) => add_16::combine,
@@ -127,33 +127,33 @@ fn loop_of(fold: Fold) -> Combine {
     }
 }
 
-fn minimum_of(lane: Lane) -> Combine {
+fn minimum_of(lane: LaneType) -> CombineFn {
     match lane {
-        Lane::U8 => minimum_u8::combine,
-        Lane::U16 => minimum_u16::combine,
-        Lane::U32 => minimum_u32::combine,
-        Lane::U64 => vectors::minimum_u64,
-        Lane::I8 => minimum_i8::combine,
-        Lane::I16 => minimum_i16::combine,
-        Lane::I32 => minimum_i32::combine,
-        Lane::I64 => vectors::minimum_i64,
-        Lane::F32 => vectors::minimum_f32,
-        Lane::F64 => vectors::minimum_f64,
+        LaneType::U8 => minimum_u8::combine,
+        LaneType::U16 => minimum_u16::combine,
+        LaneType::U32 => minimum_u32::combine,
+        LaneType::U64 => vectors::minimum_u64,
+        LaneType::I8 => minimum_i8::combine,
+        LaneType::I16 => minimum_i16::combine,
+        LaneType::I32 => minimum_i32::combine,
+        LaneType::I64 => vectors::minimum_i64,
+        LaneType::F32 => vectors::minimum_f32,
+        LaneType::F64 => vectors::minimum_f64,
     }
 }
 
-fn maximum_of(lane: Lane) -> Combine {
+fn maximum_of(lane: LaneType) -> CombineFn {
     match lane {
-        Lane::U8 => maximum_u8::combine,
-        Lane::U16 => maximum_u16::combine,
-        Lane::U32 => maximum_u32::combine,
-        Lane::U64 => vectors::maximum_u64,
-        Lane::I8 => maximum_i8::combine,
-        Lane::I16 => maximum_i16::combine,
-        Lane::I32 => maximum_i32::combine,
-        Lane::I64 => vectors::maximum_i64,
-        Lane::F32 => vectors::maximum_f32,
-        Lane::F64 => vectors::maximum_f64,
+        LaneType::U8 => maximum_u8::combine,
+        LaneType::U16 => maximum_u16::combine,
+        LaneType::U32 => maximum_u32::combine,
+        LaneType::U64 => vectors::maximum_u64,
+        LaneType::I8 => maximum_i8::combine,
+        LaneType::I16 => maximum_i16::combine,
+        LaneType::I32 => maximum_i32::combine,
+        LaneType::I64 => vectors::maximum_i64,
+        LaneType::F32 => vectors::maximum_f32,
+        LaneType::F64 => vectors::maximum_f64,
     }
 }
 

@@ -11,7 +11,7 @@
 //! the processor reports it, and vectors of a whole line where it moves them at once. The string instruction was measured: on AMD's Zen 4 it
 //! takes longer below 16 KiB and no less above, on Zen 5 a quarter less from 32 KiB on. `copy.rs` is the form that needs no assembly.
 
-use super::avx512_x86_64::Width;
+use super::avx512_x86_64::VectorWidth;
 use super::cache_x86_64::{amd_family, last_cache_bytes};
 use super::copy_avx_x86_64::{
     copy_32_avx, copy_64_avx, copy_128_avx, copy_256_avx, copy_ascending_avx, copy_ascending_avx512,
@@ -250,7 +250,7 @@ fn is_avx_chosen() -> bool {
 unsafe fn choose_copy_long(to: *mut u8, from: *const u8, len: usize) {
     let copy: CopyLong = if is_x86_feature_detected!("avx") { copy_long_avx } else { copy_long_sse };
     STREAMS_FROM.store(last_cache_bytes().map_or(usize::MAX, |bytes| bytes / 2), Relaxed);
-    if Width::here() == Some(Width::Whole) {
+    if VectorWidth::here() == Some(VectorWidth::Whole) {
         WHOLE_LINES_FROM.store(WHOLE_LINES, Relaxed);
     }
     if amd_family().is_some_and(|family| family >= 0x1a) {
@@ -442,7 +442,7 @@ mod tests {
     #[test]
     fn copies_by_whole_lines_and_by_string_are_right_at_every_length() {
         check(by_string, MAX_SHORT + 1);
-        if Width::here().is_some() {
+        if VectorWidth::here().is_some() {
             check(by_whole_lines, 257);
         }
     }

@@ -36,5 +36,5 @@ pub(crate) use atomic::ElementsApart;
 pub use atomic::{Element, Elements, Word};
 pub(crate) use ordering::{ONLY_STORES_LAG, full_ordering_beside_step};
 pub(crate) use span::Lent;
-pub use span::{Fold, Folding, Lane, ReadSpan, WriteSpan};
+pub use span::{Fold, Folding, LaneType, ReadSpan, WriteSpan};
 pub(crate) use strided::{Side, copy_block, copy_blocks, copy_each};

@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of windows, layouts or packets.
 
-use super::combine::Loop;
+use super::combine::FoldLoop;
 use super::copy::{copy_at_once, copy_block_at_once, copy_bytes, copy_in_line};
 use std::fmt;
 use std::marker::PhantomData;
@@ -32,13 +32,13 @@ pub struct WriteSpan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
     /// Sums; of integers in two's complement, whatever their sign.
-    Add(Lane),
+    Add(LaneType),
     /// Products, likewise.
-    Multiply(Lane),
+    Multiply(LaneType),
     /// Of two numbers the lesser. As everywhere a number wins over a NaN, of two NaN the one that was there, and -0 is below +0.
-    Minimum(Lane),
+    Minimum(LaneType),
     /// Of two numbers the greater, likewise.
-    Maximum(Lane),
+    Maximum(LaneType),
     /// Bitwise and.
     And,
     /// Bitwise or.
@@ -49,19 +49,19 @@ pub enum Fold {
 
 /// How this processor carries out a [`Fold`].
 #[derive(Clone, Copy, Debug)]
-pub struct Folding(Loop);
+pub struct Folding(FoldLoop);
 
 impl Fold {
     /// How this processor carries it out; `None` if it does not.
     #[inline(always)] // into callers that know the fold
     pub(crate) fn here(self) -> Option<Folding> {
-        Loop::here(self).map(Folding)
+        FoldLoop::here(self).map(Folding)
     }
 }
 
 /// The numbers that words hold, where a [`Fold`] depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum LaneType {
     /// Unsigned, 8 bits.
     U8,
     /// Unsigned, 16 bits.
