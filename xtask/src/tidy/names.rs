@@ -1,7 +1,8 @@
 //! Types of a crate's library: each name is defined in one file.
 //!
 //! What a name stands for must not depend on the file that it is read in. Types in functions, implementations, macros and modules of
-//! tests do not count, nor do programs and examples, which are crates of their own, and tools of the repository.
+//! tests do not count, nor do programs and examples, which are crates of their own, and tools of the repository. A file for some
+//! processors may stand in for the one beside it, and has the same names.
 
 use super::mask::is_word;
 use super::tree::{Finding, Tree};
@@ -10,8 +11,8 @@ use std::collections::BTreeMap;
 /// Where the crates lie.
 const CRATES: &str = "crates/";
 
-/// Those that are not held to it yet.
-const EXEMPT: &[&str] = &["crates/rma-core"];
+/// How the name of a file ends that is for some processors.
+const FOR_PROCESSORS: &str = "_x86_64.rs";
 
 const KEYWORDS: &[&str] = &["struct", "enum", "union", "trait", "type"];
 
@@ -19,17 +20,22 @@ pub(super) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     let mut first: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for file in tree.rust_files() {
         let Some((name, rest)) = file.path.split_once("/src/") else { continue };
-        if !name.starts_with(CRATES) || EXEMPT.contains(&name) || !is_of_library(rest) {
+        if !name.starts_with(CRATES) || !is_of_library(rest) {
             continue;
         }
         for (defined, line) in types(&file.code) {
             let other = *first.entry((name, defined)).or_insert(&file.path);
-            if other != file.path {
+            if module(other) != module(&file.path) {
                 let message = format!("{other} defines a type {defined} as well: rename one of them");
                 findings.push(Finding::new(&file.path, line, message));
             }
         }
     }
+}
+
+/// The path of a file without what only says for which processors it is.
+fn module(path: &str) -> &str {
+    path.strip_suffix(FOR_PROCESSORS).or_else(|| path.strip_suffix(".rs")).unwrap_or(path)
 }
 
 /// Whether a path below the sources is of the library, and not compiled for tests only.
@@ -132,10 +138,9 @@ mod tests {
     fn a_name_is_of_one_file() {
         let code = "//! struct B;\nstruct A;\n";
         let silent = [
-            ("crates/rma-core/src/a.rs", code),
-            ("crates/rma-core/src/b.rs", code),
             ("crates/k/src/a.rs", code),
             ("crates/k/src/b.rs", "//! A.\n#[cfg(x)]\nstruct B;\n#[cfg(y)]\nstruct B;\n"),
+            ("crates/k/src/a_x86_64.rs", code),
             ("crates/k/src/bin/a.rs", code),
             ("crates/k/src/a/tests.rs", code),
             ("crates/k/examples/a.rs", code),
@@ -144,10 +149,11 @@ mod tests {
             ("tests/src/b.rs", code),
         ];
         assert_eq!(messages_of(check, &silent), [""; 0]);
-        let loud = [("crates/k/src/a.rs", code), ("crates/k/src/c.rs", "//! C.\nfn f() {}\nenum A {}\n")];
-        assert_eq!(
-            messages_of(check, &loud),
-            ["crates/k/src/c.rs:3: crates/k/src/a.rs defines a type A as well: rename one of them"]
-        );
+        for other in ["crates/k/src/c.rs", "crates/k/src/c_x86_64.rs"] {
+            let loud = [("crates/k/src/a.rs", code), (other, "//! C.\nfn f() {}\nenum A {}\n")];
+            let message =
+                format!("{other}:3: crates/k/src/a.rs defines a type A as well: rename one of them");
+            assert_eq!(messages_of(check, &loud), [message]);
+        }
     }
 }
