@@ -24,11 +24,14 @@ impl Counting {
         Self { inner, packets, head: Vec::new() }
     }
 
+    /// Counts a packet before it leaves: its receiver may look at the count at once.
     fn count(&self, head: &[u8]) {
-        if check_header(head) == Ok(Protocol::OneSided) {
-            self.packets.fetch_add(1, SeqCst);
-        }
+        self.packets.fetch_add(is_one_sided(head), SeqCst);
     }
+}
+
+fn is_one_sided(head: &[u8]) -> u64 {
+    (check_header(head) == Ok(Protocol::OneSided)).into()
 }
 
 impl std::fmt::Debug for Counting {
@@ -78,11 +81,12 @@ unsafe impl Channel for Counting {
         body: Gather,
         token: BulkToken,
     ) -> Result<Room, Failure> {
-        let room = self.inner.send_bulk(peer, lane, head, body, token)?;
-        if room == Room::Granted {
-            self.count(head);
+        self.count(head);
+        let sent = self.inner.send_bulk(peer, lane, head, body, token);
+        if !matches!(sent, Ok(Room::Granted)) {
+            self.packets.fetch_sub(is_one_sided(head), SeqCst);
         }
-        Ok(room)
+        sent
     }
 
     fn poll(&mut self, sink: &mut dyn Sink, budget: Budget) -> Polled {

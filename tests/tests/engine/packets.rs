@@ -371,3 +371,50 @@ fn complete_is_one_packet_for_each_target_and_post_one_for_each_origin() {
         }
     }
 }
+
+#[test]
+fn the_target_works_on_a_piece_of_a_long_operation_while_the_next_one_comes() {
+    const KIB: u64 = 128;
+    const LONGEST: u64 = 8 << 10;
+    run(&Setup::packets(2), |rank| {
+        let window = rank.allocate(LONGEST * KIB);
+        let ones = vec![1; (LONGEST * KIB) as usize];
+        let mut old = vec![9; (LONGEST * KIB) as usize];
+        let mut packets = |kib: u64, gets: bool| {
+            let elements = &ones[..(kib * KIB) as usize];
+            let old = &mut old[..elements.len()];
+            let before = rank.packets();
+            match gets {
+                true => window.get_accumulate_elements(
+                    from(elements),
+                    into(old),
+                    kernel(ReduceOp::Sum),
+                    Rank(1),
+                    Disp(0),
+                ),
+                false => window.accumulate(from(elements), kernel(ReduceOp::Sum), Rank(1), Disp(0)),
+            }
+            .unwrap();
+            window.flush(Rank(1)).unwrap();
+            rank.packets() - before
+        };
+        if rank.me == 0 {
+            window.lock(Exclusive, Rank(1), Assert::NONE).unwrap();
+            // The lock's own packets come before those that are counted.
+            packets(1, false);
+            for (kib, pieces) in [(256, 1), (257, 2), (1024, 4), (2048, 4), (LONGEST, 8)] {
+                // An acknowledgement; the answers to the pieces.
+                assert_eq!(packets(kib, false), pieces + 1, "accumulate of {kib} KiB");
+                assert_eq!(packets(kib, true), 2 * pieces, "get_accumulate of {kib} KiB");
+            }
+            window.unlock(Rank(1)).unwrap();
+            assert_eq!((old[0], old[(LONGEST * KIB) as usize - 1]), (10, 1));
+        }
+        rank.barrier();
+        if rank.me == 1 {
+            assert_eq!([0, 128 * 512, LONGEST * KIB - 1].map(|at| local(&window, at as usize)), [11, 6, 2]);
+        }
+        rank.barrier();
+        window.free().unwrap();
+    });
+}

@@ -16,7 +16,7 @@
 //!   taken one by one before ([`crate::state::Eager`]), with the request for its acknowledgement: it is on its way while the program
 //!   comes to its flush. One that something else follows was a packet too many, and doubles the row that the next one needs.
 
-use super::issue::Issuer;
+use super::issue::{Issuer, longest_piece};
 use crate::channel::MIN_PACKET;
 use crate::control::LockKind;
 use crate::epoch::{Epoch, LockStage};
@@ -147,7 +147,7 @@ impl Issuer<'_> {
     /// Whether one request asks for all that a call fetches.
     fn is_one_request(&self, fetch: &FetchCall) -> bool {
         let len = fetch.result.len() as u64;
-        let is_cut = fetch.kind.streamed_element().is_some() && len > self.config.unit_bytes;
+        let is_cut = fetch.kind.streamed_element().is_some() && len > longest_piece(self.config, len);
         !is_cut && fetch.operand.len() <= MOST_OPERAND
     }
 

@@ -20,6 +20,11 @@ use crate::state::{
 use crate::table::{ClosingWord, OpArea, OpData, OpKind, Operation, Target};
 use crate::wire::{Area, Request, RequestFlags, RequestKind, SHAPE_LEN, SHORT_STORE, TargetPlace};
 
+/// Pieces of a long operation.
+const PIECES: u64 = 4;
+/// Shorter pieces cost more packets than they save time.
+const LEAST_PIECE: u64 = 256 << 10;
+
 /// What issuing works on.
 pub(crate) struct Issuer<'a> {
     pub(crate) window: &'a mut WindowState,
@@ -248,7 +253,7 @@ impl<'a> Issuer<'a> {
             }
         };
         let Some(element) = op.kind.streamed_element() else { return NextPiece { area, len } };
-        let most = self.config.unit_bytes.max(element).min(len);
+        let most = longest_piece(self.config, op.len).max(element).min(len);
         NextPiece { area, len: most - most % element }
     }
 
@@ -360,6 +365,12 @@ impl<'a> Issuer<'a> {
 /// Longest store that leaves as a whole, whatever the channel carries.
 pub(crate) fn longest_short_store(config: &EngineConfig) -> usize {
     SHORT_STORE.min(config.unit_bytes.try_into().unwrap_or(usize::MAX))
+}
+
+/// Longest piece of an operation of so many bytes that the target combines or answers piece by piece: a unit, but so short that one is on
+/// its way while the target works on the one before.
+pub(super) fn longest_piece(config: &EngineConfig, len: u64) -> u64 {
+    len.div_ceil(PIECES).max(LEAST_PIECE).min(config.unit_bytes)
 }
 
 /// The bytes of an operation that one packet covers.
