@@ -12,7 +12,7 @@ const size_t *transfer_sizes(void)
 {
     static const size_t all[] = { 8,        64,       512,       KIB, 4 * KIB, 16 * KIB,
                                   32 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB, 0 };
-    static const size_t few[] = { 8, 4 * KIB, 64 * KIB, MIB, 4 * MIB, 0 };
+    static const size_t few[] = { 8, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB, 0 };
 
     return settings.quick ? few : all;
 }
