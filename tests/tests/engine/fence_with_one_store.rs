@@ -190,21 +190,26 @@ fn windows_of_different_sizes_wait_for_the_acknowledgement() {
         let window = rank.create(&mut memory);
         window.fence(Assert::NONE).unwrap();
         let other = Rank(1 - rank.me);
+        let put_outside = |is_known| {
+            let put = window.put(from(&[9]), other, Disp(ELEMENTS as u64));
+            let fence = window.fence(Assert::NONE);
+            if rank.me == 1 {
+                let (reported, silent) = if is_known { (put, fence) } else { (fence, put) };
+                silent.unwrap();
+                assert_eq!(reported.unwrap_err().class(), ErrorClass::RmaRange, "rank 0 has no such element");
+                assert_eq!(local(&window, ELEMENTS), 9);
+            } else {
+                put.and(fence).unwrap();
+            }
+        };
+        put_outside(is_known);
         for at in 0..ELEMENTS as u64 {
             window.put(from(one_more(at)), other, Disp(at)).unwrap();
             window.fence(Assert::NONE).unwrap();
             assert_eq!(local(&window, at as usize), at + 1);
         }
-        let put = window.put(from(&[9]), other, Disp(ELEMENTS as u64));
-        let fence = window.fence(Assert::NONE);
-        if rank.me == 1 {
-            let (reported, silent) = if is_known { (put, fence) } else { (fence, put) };
-            silent.unwrap();
-            assert_eq!(reported.unwrap_err().class(), ErrorClass::RmaRange, "rank 0 has no such element");
-            assert_eq!(local(&window, ELEMENTS), 9);
-        } else {
-            put.and(fence).unwrap();
-        }
+        // The acknowledgements have said it.
+        put_outside(true);
         window.fence(Assert::NO_SUCCEED).unwrap();
         rank.barrier();
         window.free().unwrap();
@@ -259,15 +264,23 @@ fn an_error_that_only_the_target_knows_is_raised_by_the_fence_of_its_epoch() {
         memory: spans[me as usize].part(0, 8 * (ELEMENTS - 4 * me as usize)),
         unit: 8,
     });
-    for (disp, is_inside) in [(0, true), (3, true), (5, false), (2, true)] {
+    // No epoch is open before the first fence; and what the fence acknowledges says how much memory there is.
+    let rounds = [
+        (0, false, true),
+        (5, true, false),
+        (5, true, false),
+        (3, true, true),
+        (5, false, true),
+        (2, true, true),
+    ];
+    for (disp, is_put, is_fenced) in rounds {
         let mut first = windows[1].begin_fence(Assert::NONE).unwrap();
         world.pump();
         world.pump();
-        if windows[0].put(from(&[7]), Rank(1), Disp(disp)).is_err() {
-            assert_eq!(disp, 0, "no epoch is open before the first fence");
-        }
+        let put = windows[0].put(from(&[7]), Rank(1), Disp(disp));
+        assert_eq!(put.is_ok(), is_put, "at {disp}: {put:?}");
         let outcome = world.finish(&windows[0], "fence", windows[0].begin_fence(Assert::NONE).unwrap());
-        assert_eq!(outcome.is_ok(), is_inside, "at {disp}: {outcome:?}");
+        assert_eq!(outcome.is_ok(), is_fenced, "at {disp}: {outcome:?}");
         world.until("the other fence", || windows[1].poll_sync(&mut first).unwrap());
     }
     assert_eq!([0, 1, 2, 3].map(|at| local(&windows[1], at)), [0, 0, 7, 7]);

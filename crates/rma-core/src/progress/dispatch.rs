@@ -276,7 +276,8 @@ impl Dispatch<'_> {
     /// The size and displacement unit of a target's memory.
     fn learn(&mut self, from: Peer, id: WindowId, (size, unit): (u64, u64)) -> Result<(), &'static str> {
         if let Some(window) = self.windows.get_mut(id) {
-            window.learnt.note(window.shared.group.rank(from).ok_or(OUTSIDE)?, size, unit);
+            let rank = window.shared.group.rank(from).ok_or(OUTSIDE)?;
+            window.learnt.note(self.state.config.remote_keys, rank, size, unit);
         }
         Ok(())
     }
@@ -291,7 +292,7 @@ impl Dispatch<'_> {
         let RemoteAnswer { size, unit, .. } = answer;
         window.remote.on_answer(rank, answer)?;
         if size > 0 {
-            window.learnt.note(rank, size, unit);
+            window.learnt.note(self.state.config.remote_keys, rank, size, unit);
         }
         Ok(Delivery::Accepted)
     }

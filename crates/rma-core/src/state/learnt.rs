@@ -11,28 +11,23 @@ use std::collections::BTreeMap;
 
 /// Size in bytes and displacement unit of targets' memory.
 #[derive(Debug, Default)]
-pub(crate) struct LearntMemory {
-    targets: BTreeMap<Rank, (u64, u64)>,
-    most: usize,
-}
+#[allow(clippy::box_collection)] // one word in windows that learn nothing
+pub(crate) struct LearntMemory(Option<Box<BTreeMap<Rank, (u64, u64)>>>);
 
 impl LearntMemory {
-    pub(crate) fn of_at_most(most: u64) -> Self {
-        Self { most: most as usize, ..Self::default() }
-    }
-
     #[inline]
     pub(crate) fn of(&self, rank: Rank) -> Option<(u64, u64)> {
-        self.targets.get(&rank).copied()
+        self.0.as_ref()?.get(&rank).copied()
     }
 
-    /// A target says what its memory is; another one is forgotten where there are too many.
-    pub(crate) fn note(&mut self, rank: Rank, size: u64, unit: u64) {
-        if self.targets.len() >= self.most && !self.targets.contains_key(&rank) {
-            self.targets.pop_first();
+    /// A target says what its memory is; another one is forgotten where there are `most`.
+    pub(crate) fn note(&mut self, most: u64, rank: Rank, size: u64, unit: u64) {
+        let targets = self.0.get_or_insert_default();
+        if targets.len() as u64 >= most && !targets.contains_key(&rank) {
+            targets.pop_first();
         }
-        if self.most > 0 {
-            self.targets.insert(rank, (size, unit));
+        if most > 0 {
+            targets.insert(rank, (size, unit));
         }
     }
 }
@@ -64,13 +59,13 @@ mod tests {
 
     #[test]
     fn no_more_targets_are_kept_than_are_set() {
-        let mut learnt = LearntMemory::of_at_most(2);
+        let mut learnt = LearntMemory::default();
         for rank in [4, 9, 4, 7] {
-            learnt.note(Rank(rank), 10 * u64::from(rank), 8);
+            learnt.note(2, Rank(rank), 10 * u64::from(rank), 8);
         }
         assert_eq!([4, 9, 7].map(|rank| learnt.of(Rank(rank))), [None, Some((90, 8)), Some((70, 8))]);
-        let mut none = LearntMemory::of_at_most(0);
-        none.note(Rank(1), 8, 8);
+        let mut none = LearntMemory::default();
+        none.note(0, Rank(1), 8, 8);
         assert_eq!(none.of(Rank(1)), None);
     }
 }

@@ -111,7 +111,6 @@ impl WindowState {
         target_share: LocalShare,
         fence_packets: u64,
         remote: RemoteAccess,
-        learnt: LearntMemory,
     ) -> Self {
         let size = shared.group.size();
         let protocol = FenceProtocol::of(&shared, fence_packets);
@@ -139,7 +138,7 @@ impl WindowState {
             target: TargetRole::new(arrivals),
             parting: None,
             remote,
-            learnt,
+            learnt: LearntMemory::default(),
             counters: Counters::default(),
         }
     }

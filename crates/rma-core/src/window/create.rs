@@ -28,8 +28,8 @@ use crate::progress::Core;
 use crate::state::indices::Agreement;
 use crate::state::verdict;
 use crate::state::{
-    AccessState, FastSync, FenceGate, Flavor, Hints, LearntMemory, MappedTarget, NodeRank, RemoteAccess,
-    Scale, Shared, StoreFence, ThreadLevel, WindowState,
+    AccessState, FastSync, FenceGate, Flavor, Hints, MappedTarget, NodeRank, RemoteAccess, Scale, Shared,
+    StoreFence, ThreadLevel, WindowState,
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -297,9 +297,7 @@ impl WindowCreation {
         };
         let (slots, fence_packets) = (state.config.slots as usize, state.config.fence_packets);
         let remote = RemoteAccess::new(&state.config, &mut *core.channel, shared.flavor);
-        let learnt = LearntMemory::of_at_most(state.config.remote_keys);
-        let window =
-            WindowState::new(Arc::clone(&shared), slots, ops, targets, fence_packets, remote, learnt);
+        let window = WindowState::new(Arc::clone(&shared), slots, ops, targets, fence_packets, remote);
         core.windows.insert(window);
         Ok(shared)
     }
