@@ -1,14 +1,24 @@
 //! One-sided packets: whatever is accepted can be written again, means the same then, and names memory that can be walked.
 
 use rma_core::wire::{
-    Area, PackEntries, PackEntry, Request, RequestKind, Response, check_entries, check_header,
+    Area, PackEntries, PackEntry, Request, RequestKind, Response, VERSION, check_entries, check_header,
 };
 
-/// Reads the bytes as a packet of either lane.
+/// Reads the bytes as a packet of either lane, as they are and as one of this version of the format: what was found before is looked at
+/// in each.
 ///
 /// # Panics
 /// When what was read is not what is written.
 pub fn wire(bytes: &[u8]) {
+    read(bytes);
+    if let [version, rest @ ..] = bytes
+        && *version != VERSION
+    {
+        read(&[&[VERSION], rest].concat());
+    }
+}
+
+fn read(bytes: &[u8]) {
     let _ = check_header(bytes);
     let is_wake_up = Response::is_wake_up(bytes);
     if let Ok((request, data)) = Request::parse(bytes) {
