@@ -74,7 +74,9 @@ impl FoldLoop {
             unsafe { self.combine(to, from, whole) }
             return whole;
         }
-        let piece = if before.align_offset(avx512::LINE) == 0 { PIECE } else { PIECE_WITHIN_LINES };
+        // Looked at for more than one piece alone: it is no small part of a short run.
+        let has_long_pieces = whole > PIECE_WITHIN_LINES && before.align_offset(avx512::LINE) == 0;
+        let piece = if has_long_pieces { PIECE } else { PIECE_WITHIN_LINES };
         let mut at = 0;
         while at < whole {
             let len = piece.min(whole - at);
