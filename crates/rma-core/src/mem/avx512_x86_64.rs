@@ -12,7 +12,7 @@ use std::arch::asm;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Bytes of a line, and of a whole vector.
-pub(super) const LINE: usize = 64;
+const LINE: usize = 64;
 /// A run from this length on begins with what is before the first whole line of the target, so that no store of a whole vector
 /// is to two lines.
 const ALIGNED_FROM: usize = 8 * LINE;

@@ -16,14 +16,11 @@ use std::arch::asm;
 /// Bytes that an instruction combines. The loop takes four of these at a turn, and what is left behind it one by one.
 pub(super) const STEP: usize = 32;
 
-/// Bytes whose old values are kept at a time, where the result begins with a line: they are copied to the result and then combined, while
-/// they lie in the first-level cache. One loop that stores the old word and the new one takes half as long again on some processors,
-/// because it writes to two places in turns.
-const PIECE: usize = 4 << 10;
-/// With [`PIECE`], a result that begins within a line takes a seventh longer on some processors; with this, one that begins with a line a
-/// tenth longer on others.
-const PIECE_WITHIN_LINES: usize = PIECE / 2;
-const _: () = assert!(PIECE_WITHIN_LINES.is_multiple_of(STEP));
+/// Bytes whose old values are kept at a time: they are copied to the result and then combined, while they lie
+/// in the first-level cache. One loop that stores the old word and the new one takes half as long again on some processors,
+/// because it writes to two places in turns; with 4 KiB, a result that begins within a line takes a seventh longer.
+const PIECE: usize = 2 << 10;
+const _: () = assert!(PIECE.is_multiple_of(STEP));
 
 /// One loop for one fold. Takes where, the operands, and how many bytes.
 pub(super) type CombineFn = unsafe fn(*mut u8, *const u8, usize);
@@ -74,12 +71,9 @@ impl FoldLoop {
             unsafe { self.combine(to, from, whole) }
             return whole;
         }
-        // Looked at for more than one piece alone: it is no small part of a short run.
-        let has_long_pieces = whole > PIECE_WITHIN_LINES && before.align_offset(avx512::LINE) == 0;
-        let piece = if has_long_pieces { PIECE } else { PIECE_WITHIN_LINES };
         let mut at = 0;
         while at < whole {
-            let len = piece.min(whole - at);
+            let len = PIECE.min(whole - at);
             // SAFETY: as above, for `len` bytes from `at` on, which are steps because a piece is.
             unsafe {
                 let to = to.add(at);
